@@ -1,0 +1,47 @@
+# Two commands do the main things on a machine that has Python 3.11 or newer and make:
+#   make demo   the failure and its repair, as a table and a picture (outputs/demo.png)
+#   make test   all tests
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+JOBS ?= 2
+PYTEST := $(RUN) -m pytest -n $(JOBS)
+
+.PHONY: demo test fast lint docs bench pictures clean
+
+demo: $(VENV)/.installed
+	$(RUN) -m crest.demo
+
+# Twice: once with every shape checked at every call, once without, for code that is traced.
+test: $(VENV)/.installed
+	$(PYTEST)
+	CREST_CHECK_SHAPES=0 $(PYTEST)
+
+fast: $(VENV)/.installed
+	$(PYTEST) -m "not slow"
+
+lint: $(VENV)/.installed
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(VENV)/.installed
+	$(RUN) benchmarks/readouts.py
+
+pictures: $(VENV)/.installed
+	$(RUN) -m crest.demo --output docs
+
+docs: $(VENV)/.installed
+	$(RUN) -m pip install --quiet -c constraints.txt -e '.[docs]'
+	$(RUN) -m sphinx -W -b html docs docs/_build
+
+clean:
+	rm -rf $(VENV) outputs docs/_build
+
+# Built once; again when what it is made from changes.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'crest needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...'; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

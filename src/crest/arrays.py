@@ -1,0 +1,49 @@
+"""Axis letters and shape aliases: the one place where an array's shape is spelled out.
+
+N trajectories, B batch, T steps, C input channels, D feature channels. With jaxtyping installed (it is a
+development dependency) the test run checks every alias at every call; without it they are plain tensors.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+else:
+    try:
+        from jaxtyping import Bool, Float, Int
+    except ImportError:
+
+        class _Letters:
+            """Stand-in for jaxtyping's types: `Float[Tensor, "B T D"]` is then just `Tensor`."""
+
+            def __class_getitem__(cls, item: tuple[type, str]) -> Any:
+                return item[0]
+
+        Bool = Float = Int = _Letters
+
+Features: TypeAlias = Float[Tensor, "B T D"]
+"""Step features, the encoder's output."""
+Pooled: TypeAlias = Float[Tensor, "B D"]
+"""One vector per trajectory, the readout's output."""
+StepMask: TypeAlias = Bool[Tensor, "B T"]
+"""True where a step is valid, False where it is padding."""
+EventMask: TypeAlias = Bool[Tensor, "B T"]
+"""True where a step belongs to a physical event."""
+StepScores: TypeAlias = Float[Tensor, "B T"]
+"""One number per step."""
+PerTrajectory: TypeAlias = Float[Tensor, " B"]
+"""One number per trajectory."""
+StepCounts: TypeAlias = Int[Tensor, "B T"]
+"""One whole number per step."""
+Counts: TypeAlias = Int[Tensor, " B"]
+"""One whole number per trajectory."""
+Selection: TypeAlias = Bool[Tensor, "B T D"]
+"""True where a channel selects a step."""
+Profile: TypeAlias = Float[Tensor, "*batch T"]
+"""A step profile with time last, for any leading axes (trajectories, halves of the channels)."""
+ProfileMask: TypeAlias = Bool[Tensor, "*#batch T"]
+"""True where a step of a profile is valid."""
+PerProfile: TypeAlias = Float[Tensor, "*batch"]
+"""One number per profile."""

@@ -1,0 +1,188 @@
+"""Deletion: interpolate out the steps that a readout rates highest, and see what the prediction loses."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from crest.arrays import StepMask, StepScores
+from crest.probes.checks import (
+    as_flags,
+    as_mask,
+    at_least_float32,
+    predictions,
+    require_finite,
+    require_floating,
+    require_shape,
+)
+
+FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
+
+
+def rmse(prediction: Tensor, target: Tensor) -> Tensor:
+    """Root mean square error.
+
+    Example:
+        >>> rmse(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
+        tensor(1.4142)
+    """
+    return (prediction - target).square().mean().sqrt()
+
+
+@dataclass(frozen=True)
+class DeletionCurve:
+    """Error of the predictions after each fraction of the valid steps was interpolated out.
+
+    Example:
+        >>> curve = DeletionCurve(fractions=(0.0, 0.1), errors=(0.5, 2.0))
+        >>> curve.harm
+        (0.0, 1.5)
+        >>> curve
+        DeletionCurve(0: 0.5, 0.1: 2)
+    """
+
+    fractions: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def harm(self) -> tuple[float, ...]:
+        """Error minus the error with nothing removed; what the removed steps were worth."""
+        return tuple(error - self.errors[0] for error in self.errors)
+
+    def __repr__(self) -> str:
+        points = zip(self.fractions, self.errors, strict=True)
+        return f"DeletionCurve({', '.join(f'{fraction:.3g}: {error:.4g}' for fraction, error in points)})"
+
+
+def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The inputs (B, T, C) with the removed steps replaced by a line between their kept neighbours.
+
+    The neighbours are the nearest valid steps that are kept; before the first and after the last of them
+    the nearest one is held. If every valid step is removed, each becomes the mean over the valid steps:
+    the level stays, all that happens in time goes. Kept and padded steps come back untouched.
+
+    Example:
+        >>> inputs = torch.tensor([[[0.0], [9.0], [9.0], [6.0], [7.0]]])
+        >>> remove = torch.tensor([[False, True, True, False, True]])
+        >>> interpolate_out(inputs, remove).flatten()
+        tensor([0., 2., 4., 6., 6.])
+    """
+    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
+    require_floating("inputs", inputs)
+    valid = as_mask(mask, inputs)
+    removed = as_flags("remove_mask", remove_mask, inputs) & valid
+    kept = valid & ~removed
+    values = inputs.to(at_least_float32(inputs))
+
+    T = inputs.shape[1]
+    steps = torch.arange(T, device=inputs.device).expand_as(kept)
+    before = torch.where(kept, steps, -1).cummax(1).values
+    after = torch.where(kept, steps, T).flip(1).cummin(1).values.flip(1)
+    # At an end only one neighbour exists: both names then mean that one.
+    left = torch.where(before < 0, after, before).clamp(0, T - 1)
+    right = torch.where(after >= T, before, after).clamp(0, T - 1)
+    weight = (steps - left).to(values.dtype) / (right - left).clamp(min=1)
+    line = torch.lerp(_at(values, left), _at(values, right), weight.unsqueeze(-1))
+
+    level = torch.where(valid.unsqueeze(-1), values, 0).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)
+    line = torch.where(kept.any(1)[:, None, None], line, level.unsqueeze(1))
+    return torch.where(removed.unsqueeze(-1), line.to(inputs.dtype), inputs)
+
+
+def _at(values: Tensor, steps: Tensor) -> Tensor:
+    """The values (B, T, C) at the given steps (B, T)."""
+    return values.gather(1, steps.unsqueeze(-1).expand_as(values))
+
+
+def highest_rated(ratings: StepScores, fraction: float, mask: StepMask) -> StepMask:
+    """True on the best-rated `fraction` of each trajectory's valid steps, rounded to whole steps.
+
+    Halves round up; among equal ratings the earlier step goes first.
+
+    Example:
+        >>> highest_rated(torch.tensor([[1.0, 3.0, 2.0, 3.0]]), 0.25, torch.ones(1, 4, dtype=torch.bool))
+        tensor([[False,  True, False, False]])
+    """
+    # On the CPU, because MPS has no float64 and float32 would put some products on the wrong side of .5.
+    count = (mask.sum(1, keepdim=True).cpu().double() * fraction + 0.5).floor().long().to(mask.device)
+    order = ratings.masked_fill(~mask, -torch.inf).sort(dim=1, descending=True, stable=True).indices
+    steps = torch.arange(ratings.shape[1], device=ratings.device).expand_as(order)
+    rank = torch.empty_like(order).scatter_(1, order, steps)
+    return (rank < count) & mask
+
+
+def deletion(
+    function: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    targets: Tensor,
+    ratings: Tensor,
+    fractions: Sequence[float] = FRACTIONS,
+    *,
+    mask: Tensor | None = None,
+    error: Callable[[Tensor, Tensor], Tensor] = rmse,
+) -> DeletionCurve:
+    """Error of the function as ever more of the highest-rated steps are interpolated out.
+
+    Fraction 0 is the first point of the curve even if it was not asked for. To remove a given set of
+    steps, such as the true events, use `error_without`.
+
+    Args:
+        function: Any callable from (B, T, C) to (B,) or (B, 1); called without gradients. One that needs
+            the mask closes over it.
+        inputs: (B, T, C).
+        targets: (B,) or (B, 1).
+        ratings: (B, T), higher goes first: credit scores, attention weights, saliency.
+        fractions: Shares of each trajectory's valid steps, increasing, in [0, 1].
+        mask: (B, T), True where a step is valid; padded steps are neither removed nor used.
+        error: From (predictions, targets), both (B,), to one number.
+
+    Example:
+        >>> inputs = torch.tensor([[[0.0], [8.0], [0.0], [0.0]]])
+        >>> ratings = torch.tensor([[0.0, 1.0, 0.5, 0.0]])
+        >>> deletion(lambda x: x[:, 1, 0], inputs, torch.tensor([8.0]), ratings, fractions=[0.25])
+        DeletionCurve(0: 0, 0.25: 8)
+    """
+    asked = tuple(float(fraction) for fraction in fractions)
+    rising = all(low < high for low, high in pairwise(asked))
+    if not rising or not all(0 <= fraction <= 1 for fraction in asked):
+        raise ValueError(f"fractions must be increasing and lie in [0, 1], got {asked}")
+    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
+    require_shape("ratings", ratings, "(B, T)", inputs.shape[:2])
+    require_floating("ratings", ratings)
+    ratings, valid = ratings.detach().to(inputs.device), as_mask(mask, inputs)
+    require_finite("ratings", ratings, valid)
+    points = asked if asked[:1] == (0.0,) else (0.0, *asked)
+    removals = [highest_rated(ratings, fraction, valid) for fraction in points]
+    errors = tuple(
+        error_without(function, inputs, targets, removed, valid, error=error) for removed in removals
+    )
+    return DeletionCurve(fractions=points, errors=errors)
+
+
+def error_without(
+    function: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    targets: Tensor,
+    remove_mask: Tensor,
+    mask: Tensor | None = None,
+    *,
+    error: Callable[[Tensor, Tensor], Tensor] = rmse,
+) -> float:
+    """Error of the function after the given steps were interpolated out.
+
+    Example:
+        >>> inputs, events = torch.tensor([[[0.0], [8.0], [0.0]]]), torch.tensor([[False, True, False]])
+        >>> error_without(lambda x: x.amax(1), inputs, torch.tensor([8.0]), events)
+        8.0
+    """
+    with torch.no_grad():
+        changed = interpolate_out(inputs.detach(), remove_mask, mask)
+        if targets.shape not in {(len(inputs),), (len(inputs), 1)}:
+            raise ValueError(
+                f"targets must have shape (B,) or (B, 1), B = {len(inputs)}, got {tuple(targets.shape)}"
+            )
+        answer = predictions(function, changed)
+        dtype = at_least_float32(answer, targets)
+        return float(error(answer.to(dtype), targets.reshape(-1).to(answer.device, dtype)))

@@ -1,0 +1,81 @@
+"""Readouts: features (B, T, D) [+ mask (B, T)] -> pooled (B, D). To add one: a file, a line here, a test."""
+
+import inspect
+from typing import Any
+
+from crest.readouts.attention import AttentionReadout
+from crest.readouts.base import EventReadout, Readout
+from crest.readouts.config import CrestConfig
+from crest.readouts.conjunctive import ConjunctiveReadout
+from crest.readouts.crest import Core, CrestReadout
+from crest.readouts.event_window import EventWindowReadout
+from crest.readouts.gated_attention import GatedAttentionReadout
+from crest.readouts.last import LastReadout
+from crest.readouts.max import MaxReadout
+from crest.readouts.mean import MeanReadout
+from crest.readouts.registers import RegistersReadout
+from crest.readouts.scored_attention import ScoredAttentionReadout
+from crest.readouts.windowed import WindowedReadout
+
+READOUTS: dict[str, type[Readout]] = {
+    "mean": MeanReadout,
+    "last": LastReadout,
+    "max": MaxReadout,
+    "attention": AttentionReadout,
+    "scored_attention": ScoredAttentionReadout,
+    "gated_attention": GatedAttentionReadout,
+    "registers": RegistersReadout,
+    "windowed": WindowedReadout,
+    "conjunctive": ConjunctiveReadout,
+    "crest": CrestReadout,
+}
+"""Label-free readouts by name."""
+
+REFERENCES: dict[str, type[EventReadout]] = {"event_window": EventWindowReadout}
+"""Readouts that see the events: references, never competitors."""
+
+
+def make_readout(name: str, width: int, **options: Any) -> Readout | EventReadout:
+    """The readout of that name for features with `width` channels.
+
+    Args:
+        name: a key of `READOUTS` or `REFERENCES`.
+        width: number of feature channels D; only readouts with weights use it.
+        **options: the readout's own keyword arguments.
+
+    Example:
+        >>> make_readout("windowed", 32, window=16).window
+        16
+    """
+    choices: dict[str, type[Readout] | type[EventReadout]] = {**READOUTS, **REFERENCES}
+    if name not in choices:
+        raise ValueError(f"name must be one of {', '.join(choices)}, got {name!r}")
+    known = dict(inspect.signature(choices[name]).parameters)
+    if "width" in known:
+        options["width"] = width
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ValueError(f"{name} has no option {', '.join(unknown)}; it has {', '.join(known)}")
+    return choices[name](**options)
+
+
+__all__ = [
+    "READOUTS",
+    "REFERENCES",
+    "AttentionReadout",
+    "ConjunctiveReadout",
+    "Core",
+    "CrestConfig",
+    "CrestReadout",
+    "EventReadout",
+    "EventWindowReadout",
+    "GatedAttentionReadout",
+    "LastReadout",
+    "MaxReadout",
+    "MeanReadout",
+    "Readout",
+    "RegistersReadout",
+    "ScoredAttentionReadout",
+    "WindowedReadout",
+    "make_readout",
+]

@@ -1,0 +1,45 @@
+"""Conjunctive pooling: the mean of attention-weighted instance predictions (MILLET, Early et al. 2024)."""
+
+import torch
+from torch import Tensor, nn
+
+from crest.arrays import Features, Pooled, StepMask, StepScores
+from crest.readouts.base import Readout, checked, valid_steps, weighted_sum
+
+
+class ConjunctiveReadout(Readout):
+    """Scale each step by its own sigmoid attention, then average.
+
+    With a linear head w the prediction is the mean over steps of a_t (w.F_t): attention times instance
+    prediction, each step's attention independent of the others. Unlike a softmax, the weights need not sum
+    to one, so a trajectory with no salient step is read as small.
+
+    Args:
+        width: number of feature channels D.
+        hidden: units of the attention layer; 8 is what MILLET uses.
+        validate: see `Readout`.
+    """
+
+    def __init__(self, width: int, *, hidden: int = 8, validate: bool = True) -> None:
+        super().__init__(validate=validate)
+        self.attention = nn.Sequential(
+            nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, 1), nn.Sigmoid()
+        )
+
+    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+        """Pooled vector of each trajectory; zero where no step is valid."""
+        features = checked(features, mask, self.validate)
+        valid = valid_steps(features, mask)
+        return weighted_sum(
+            features, self._attention(features, valid) / valid.sum(1, keepdim=True).clamp(min=1)
+        )
+
+    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+        """Attention of each step as a share of the trajectory's sum."""
+        features = checked(features, mask, self.validate)
+        attention = self._attention(features, valid_steps(features, mask))
+        return attention / attention.sum(1, keepdim=True).clamp(min=torch.finfo(attention.dtype).tiny)
+
+    def _attention(self, features: Features, valid: StepMask) -> StepScores:
+        attention: Tensor = self.attention(features).squeeze(-1)
+        return attention * valid

@@ -1,0 +1,242 @@
+"""CREST: select transient steps channel by channel, pool their contrast with the rest."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from crest.arrays import Features, PerProfile, Pooled, Selection, StepCounts, StepMask, StepScores
+from crest.readouts.base import Readout, checked
+from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
+from crest.readouts.config import CrestConfig
+from crest.readouts.selection import (
+    MaskedMeans,
+    dilate,
+    masked_means,
+    selected_count,
+    top_steps,
+    vote_count,
+)
+from crest.readouts.transience import channel_transience, transience_profile
+
+
+class Core(NamedTuple):
+    """What CREST selected and why. Groups G: one, or the two halves of the channels in sample splitting."""
+
+    selected: Selection
+    """M (B, T, D): the steps of each channel."""
+    alpha: Tensor
+    """(B, 1 or D): the contrast weight that each channel is pooled with."""
+    epsilon: PerProfile
+    """(B, G): the budget, as a fraction of the valid steps."""
+    width: PerProfile
+    """(B, G): the participation width b of each trajectory's own profile."""
+    tail: PerProfile
+    """(B, G): the Otsu tail of each trajectory's own profile."""
+
+
+def contrast(means: MaskedMeans, alpha: Tensor) -> Pooled:
+    """P = alpha (F_sel - F_rest) + (1 - alpha) F_global.
+
+    Example:
+        >>> one, two, three = torch.ones(1, 1), torch.full((1, 1), 2.0), torch.full((1, 1), 3.0)
+        >>> contrast(MaskedMeans(selected=three, rest=one, everything=two), torch.tensor([[0.75]]))
+        tensor([[2.]])
+    """
+    return alpha * (means.selected - means.rest) + (1 - alpha) * means.everything
+
+
+class CrestReadout(Readout):
+    """Label-free, training-free readout that re-anchors pooling on a transient event core (Algorithm 1).
+
+    No parameters. Gradients flow through the pooled features only, never through selection and budget, which
+    are computed in float32 at least.
+
+    Args:
+        budget: how the event fraction is found. "trajectory": from each trajectory's own profile, as the
+            paper's text has it. "pooled": width and tail are averaged over the batch and kept as a running
+            average over training batches, frozen in evaluation and saved in the `state_dict`; until a first
+            training batch was seen, evaluation uses each trajectory's own. A number in (0, 1]: fixed.
+        direction: "transient" selects the steps with the largest residual, "stable" those with the smallest
+            (the paper's ablation).
+        alpha: a fixed contrast weight in [0, 1] instead of the one that follows from the budget.
+        split: sample splitting. Odd channels are pooled over the steps that the even channels' profile
+            selects, and the reverse, so that no channel's noise selects itself.
+        config: the constants.
+        validate: see `Readout`.
+
+    Example:
+        >>> features = 0.01 * torch.randn(8, 256, 16)
+        >>> features[:, 100:104] += 1.0
+        >>> readout = CrestReadout()
+        >>> readout(features).shape, int(readout.votes(features)[0].argmax()) in range(98, 106)
+        (torch.Size([8, 16]), True)
+    """
+
+    running_width: Tensor
+    running_tail: Tensor
+    batches_seen: Tensor
+
+    def __init__(
+        self,
+        budget: Literal["pooled", "trajectory"] | float = "pooled",
+        *,
+        direction: Literal["transient", "stable"] = "transient",
+        alpha: float | None = None,
+        split: bool = False,
+        config: CrestConfig | None = None,
+        validate: bool = True,
+    ) -> None:
+        super().__init__(validate=validate)
+        if isinstance(budget, str):
+            if budget not in ("pooled", "trajectory"):
+                raise ValueError(
+                    f"budget must be 'pooled', 'trajectory' or a number in (0, 1], got {budget!r}"
+                )
+        elif not 0 < budget <= 1:
+            raise ValueError(f"budget must lie in (0, 1], got {budget}")
+        if direction not in ("transient", "stable"):
+            raise ValueError(f"direction must be 'transient' or 'stable', got {direction!r}")
+        if alpha is not None and not 0 <= alpha <= 1:
+            raise ValueError(f"alpha must lie in [0, 1], got {alpha}")
+        self.budget = budget
+        self.direction = direction
+        self.alpha = alpha
+        self.split = split
+        self.config = config or CrestConfig()
+        pooled = budget == "pooled"
+        self.register_buffer("running_width", torch.zeros(()) if pooled else None)
+        self.register_buffer("running_tail", torch.zeros(()) if pooled else None)
+        self.register_buffer("batches_seen", torch.zeros((), dtype=torch.int64) if pooled else None)
+
+    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+        """Pooled vector of each trajectory; zero where no step is valid."""
+        series = self._series(features, mask)
+        core = self._select(series.detach(), mask, observe=self.training)
+        return contrast(masked_means(series, core.selected, mask), core.alpha).to(features.dtype)
+
+    def select(self, features: Features, mask: StepMask | None = None) -> Core:
+        """The selected steps with their budget; changes no running average."""
+        return self._select(self._series(features.detach(), mask), mask, observe=False)
+
+    def votes(self, features: Features, mask: StepMask | None = None) -> StepCounts:
+        """How many channels chose each step: where the event is, for free."""
+        return vote_count(self.select(features, mask).selected)
+
+    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+        """Absolute weight of each step in the pooled vector, averaged over channels, as a share.
+
+        The rest enters with a negative sign, so a step outside the core can have a share too.
+        """
+        core = self.select(features, mask)
+        valid = torch.ones_like(core.selected[..., 0]) if mask is None else mask
+        present = valid.unsqueeze(-1).to(core.alpha.dtype)
+        inside = core.selected * present
+        outside = present - inside
+        rest = torch.where(outside.any(1, keepdim=True), outside, present)
+        alpha = core.alpha.unsqueeze(1)
+        weights = alpha * (_share(inside) - _share(rest)) + (1 - alpha) * _share(present)
+        return _share(weights.abs().mean(-1)).to(features.dtype)
+
+    def calibrate(self, batches: Iterable[Features | tuple[Features, StepMask | None]]) -> "CrestReadout":
+        """Set the pooled budget to the plain average over these batches of features, and return the readout.
+
+        For a model that is not trained any further: without it, evaluation before any training batch falls
+        back on each trajectory's own budget.
+
+        Example:
+            >>> readout = CrestReadout().calibrate([torch.randn(4, 64, 8), torch.randn(2, 64, 8)])
+            >>> int(readout.batches_seen)
+            2
+        """
+        if self.budget != "pooled":
+            raise ValueError(f"calibrate needs budget='pooled', got budget={self.budget!r}")
+        width, tail, total, seen = 0.0, 0.0, 0, 0
+        for batch in batches:
+            features, mask = batch if isinstance(batch, tuple) else (batch, None)
+            core = self.select(features, mask)
+            present = torch.ones_like(core.width) if mask is None else mask.any(1, keepdim=True)
+            width += float((core.width * present).sum())
+            tail += float((core.tail * present).sum())
+            total += int(present.expand_as(core.width).sum())
+            seen += 1
+        if total == 0:
+            raise ValueError("batches must hold at least one trajectory with a valid step, got none")
+        self.running_width.fill_(width / total)
+        self.running_tail.fill_(tail / total)
+        self.batches_seen.fill_(seen)
+        return self
+
+    def extra_repr(self) -> str:
+        """What differs from the defaults, for `print(model)`."""
+        parts = [f"budget={self.budget!r}"]
+        parts += ["direction='stable'"] if self.direction == "stable" else []
+        parts += [f"alpha={self.alpha}"] if self.alpha is not None else []
+        parts += ["split=True"] if self.split else []
+        return ", ".join(parts)
+
+    def _series(self, features: Features, mask: StepMask | None) -> Features:
+        """Checked features in float32 at least, with time contiguous in memory: FFT and sort run along it."""
+        features = checked(features, mask, self.validate)
+        if self.split and features.shape[-1] < 2:
+            raise ValueError("split=True needs at least two channels in features, got 1")
+        dtype = torch.promote_types(features.dtype, torch.float32)
+        return features.to(dtype).transpose(1, 2).contiguous().transpose(1, 2)
+
+    @torch.no_grad()
+    def _select(self, series: Features, mask: StepMask | None, observe: bool) -> Core:
+        config = self.config
+        transience = channel_transience(series, mask, config.sigma, config.delta)
+        if self.split:
+            halves = [transience_profile(transience[..., start::2]) for start in (0, 1)]
+            profile = torch.stack(halves, dim=1)
+        else:
+            profile = transience_profile(transience).unsqueeze(1)
+        epsilon, width, tail = self._budget(profile, mask, observe)
+        steps = torch.full_like(width, series.shape[1]) if mask is None else mask.sum(1, keepdim=True)
+        count = selected_count(epsilon, steps, config.dilation)
+        alpha = (
+            contrast_weight(epsilon, config) if self.alpha is None else torch.full_like(epsilon, self.alpha)
+        )
+        ranking = profile.transpose(1, 2) if self.split else transience
+        if self.direction == "stable":
+            ranking = -ranking
+        selected = dilate(top_steps(ranking, count, mask), config.dilation, mask)
+        if self.split:
+            other_half = (torch.arange(series.shape[2], device=series.device) + 1) % 2
+            selected, alpha = selected[..., other_half], alpha[:, other_half]
+        return Core(selected, alpha, epsilon, width, tail)
+
+    def _budget(self, profile: Tensor, mask: StepMask | None, observe: bool) -> tuple[Tensor, Tensor, Tensor]:
+        valid = None if mask is None else mask.unsqueeze(1)
+        width = participation_width(profile, valid, self.config.delta)
+        tail = otsu_tail(profile, valid)
+        if self.budget == "trajectory":
+            return event_budget(width, tail, self.config), width, tail
+        if self.budget == "pooled":
+            if observe:
+                self._observe(width, tail, mask)
+            seen = self.batches_seen > 0
+            pooled_width = torch.where(seen, self.running_width.to(width.dtype), width)
+            pooled_tail = torch.where(seen, self.running_tail.to(tail.dtype), tail)
+            return event_budget(pooled_width, pooled_tail, self.config), width, tail
+        return torch.full_like(width, float(self.budget)), width, tail
+
+    def _observe(self, width: Tensor, tail: Tensor, mask: StepMask | None) -> None:
+        """Move the running averages towards this batch; trajectories without a valid step do not count."""
+        present = torch.ones_like(width) if mask is None else mask.any(1, keepdim=True).expand_as(width)
+        present = present.to(width.dtype)
+        total = present.sum()
+        # The first batch sets the averages; a batch of padding only leaves them as they are.
+        step = torch.where(self.batches_seen > 0, 1 - self.config.momentum, 1.0) * (total > 0)
+        share = present / total.clamp(min=1)
+        self.running_width += step * ((width * share).sum() - self.running_width)
+        self.running_tail += step * ((tail * share).sum() - self.running_tail)
+        self.batches_seen += total > 0
+
+
+def _share(weights: Tensor) -> Tensor:
+    """Weights divided by their sum over steps; zero where that is zero."""
+    total = weights.sum(1, keepdim=True)
+    return weights / torch.where(total == 0, 1.0, total)

@@ -1,0 +1,30 @@
+"""Maximum over valid steps, channel by channel."""
+
+import torch
+
+from crest.arrays import Features, Pooled, StepMask, StepScores
+from crest.readouts.base import Readout, checked, valid_steps
+
+
+class MaxReadout(Readout):
+    """Take each channel's largest value.
+
+    Example:
+        >>> MaxReadout()(torch.tensor([[[1.0, 5.0], [3.0, 4.0]]]))
+        tensor([[3., 5.]])
+    """
+
+    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+        """Pooled vector of each trajectory; zero where no step is valid."""
+        features = checked(features, mask, self.validate)
+        valid = valid_steps(features, mask)
+        largest = features.masked_fill(~valid.unsqueeze(-1), -torch.inf).amax(1)
+        return torch.where(valid.any(1, keepdim=True), largest, 0.0)
+
+    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+        """Share of the channels that have their maximum at each step (the first one, where tied)."""
+        features = checked(features, mask, self.validate)
+        valid = valid_steps(features, mask)
+        winners = features.masked_fill(~valid.unsqueeze(-1), -torch.inf).argmax(1)
+        shares = torch.nn.functional.one_hot(winners, features.shape[1]).to(features.dtype).mean(1)
+        return shares * valid.any(1, keepdim=True)

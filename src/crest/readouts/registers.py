@@ -1,0 +1,48 @@
+"""Attention pooling over the steps and a few learned register tokens (after Darcet et al. 2024)."""
+
+import torch
+from torch import nn
+
+from crest.arrays import Features, Pooled, StepMask, StepScores
+from crest.readouts.base import (
+    Readout,
+    checked,
+    learned_vector,
+    masked_softmax,
+    scaled_scores,
+    valid_steps,
+    weighted_sum,
+)
+
+
+class RegistersReadout(Readout):
+    """Attend with one learned query over the steps and learned registers, which can take surplus attention.
+
+    Args:
+        width: number of feature channels D.
+        registers: number of register tokens.
+        validate: see `Readout`.
+    """
+
+    # our choice: docs/choices.md#registers
+    def __init__(self, width: int, *, registers: int = 4, validate: bool = True) -> None:
+        super().__init__(validate=validate)
+        if registers < 1:
+            raise ValueError(f"registers must be at least 1, got {registers}")
+        self.query = learned_vector(width)
+        self.registers = nn.Parameter(torch.stack([learned_vector(width) for _ in range(registers)]).detach())
+
+    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+        """Pooled vector of each trajectory; zero where no step is valid."""
+        features = checked(features, mask, self.validate)
+        valid = valid_steps(features, mask)
+        registers = self.registers.to(features.dtype).expand(features.shape[0], -1, -1)
+        tokens = torch.cat([features, registers], dim=1)
+        present = torch.nn.functional.pad(valid, (0, len(self.registers)), value=True)
+        pooled = weighted_sum(tokens, masked_softmax(scaled_scores(tokens, self.query), present))
+        return pooled * valid.any(1, keepdim=True)
+
+    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+        """Attention on the steps, as a share of what the registers leave to them."""
+        features = checked(features, mask, self.validate)
+        return masked_softmax(scaled_scores(features, self.query), valid_steps(features, mask))

@@ -1,0 +1,34 @@
+"""Shape checks for the whole run; tests marked `unchecked` run in a second one without them.
+
+jaxtyping's import hook wraps every function of the package, so a wrong shape fails at the call that made it.
+The wrappers disturb tracing (compile, export) and answer before a public door can, hence the second run:
+`CREST_CHECK_SHAPES=0 pytest -m unchecked`.
+"""
+
+import os
+
+# Some virtual machines report bfloat16 matrix instructions that they cannot execute: the process would die.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
+
+import pytest
+import torch
+
+CHECK_SHAPES = os.environ.get("CREST_CHECK_SHAPES", "1") == "1"
+if CHECK_SHAPES:
+    from jaxtyping import install_import_hook
+
+    # The tower lets an int stand where a float is asked for, as every static checker does.
+    install_import_hook("crest", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Each run takes its own half, and says so by deselecting the other."""
+    wanted = [item for item in items if (item.get_closest_marker("unchecked") is None) == CHECK_SHAPES]
+    chosen = set(wanted)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = wanted
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)

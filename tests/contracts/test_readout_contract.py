@@ -1,0 +1,269 @@
+"""One contract for every readout in the registries: to add a readout is to be tested here."""
+
+import copy
+import pickle
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from crest.readouts import READOUTS, REFERENCES, Readout, make_readout
+
+WIDTH = 6
+VARIANTS: dict[str, dict[str, object]] = {
+    **{name: {} for name in READOUTS},
+    "crest-trajectory": {"budget": "trajectory"},
+    "crest-fixed": {"budget": 0.2},
+    "crest-stable": {"direction": "stable"},
+    "crest-split": {"split": True},
+    "windowed-5": {"window": 5},
+    **{name: {} for name in REFERENCES},
+}
+
+
+class Bound(nn.Module):
+    """A readout of either kind behind `forward(features, mask)`; references see every third step as event."""
+
+    def __init__(self, readout: nn.Module) -> None:
+        super().__init__()
+        self.readout = readout
+
+    def call(self, method: Callable[..., Tensor], features: Tensor, mask: Tensor | None) -> Tensor:
+        if isinstance(self.readout, Readout):
+            return method(features, mask)
+        events = (torch.arange(features.shape[1], device=features.device) % 3 == 0).expand(features.shape[:2])
+        return method(features, events, mask)
+
+    def forward(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.call(self.readout, features, mask)
+
+    def step_weights(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.call(self.readout.step_weights, features, mask)
+
+
+def build(variant: str, **options: object) -> Bound:
+    torch.manual_seed(3)
+    name = variant.partition("-")[0]
+    return Bound(make_readout(name, WIDTH, **VARIANTS[variant], **options)).eval()
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def trajectories(batch: int = 4, steps: int = 40, dtype: torch.dtype = torch.float64) -> Tensor:
+    features = torch.randn(
+        batch, steps, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(1)
+    )
+    features[:, steps // 2] += 3.0
+    return features.to(dtype)
+
+
+def ragged(batch: int = 4, steps: int = 40) -> Tensor:
+    lengths = torch.tensor([steps, steps // 2, 3, 1])[:batch]
+    return torch.arange(steps) < lengths[:, None]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("steps", [1, 2, 4, 40])
+def test_shape_and_dtype_are_kept(variant: str, dtype: torch.dtype, steps: int) -> None:
+    readout = build(variant).to(dtype)
+    features = trajectories(steps=steps, dtype=dtype)
+    pooled = readout(features)
+    assert pooled.shape == (4, WIDTH)
+    assert pooled.dtype == dtype
+    assert torch.isfinite(pooled).all()
+    assert readout.step_weights(features).shape == (4, steps)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_no_tensor_is_made_on_another_device(variant: str, masked: bool) -> None:
+    readout = build(variant, validate=False).to("meta")
+    features = torch.empty(4, 40, WIDTH, device="meta")
+    mask = torch.empty(4, 40, dtype=torch.bool, device="meta") if masked else None
+    assert readout(features, mask).device.type == "meta"
+
+
+def test_half_precision_is_close_to_full(variant: str) -> None:
+    features = trajectories(dtype=torch.bfloat16)
+    readout = build(variant)
+    exact = copy.deepcopy(readout).double()(features.double())
+    torch.testing.assert_close(readout.bfloat16()(features).double(), exact, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast(variant: str, dtype: torch.dtype) -> None:
+    features = trajectories(dtype=torch.float32)
+    readout = build(variant)
+    exact = readout(features)
+    with torch.autocast("cpu", dtype=dtype):
+        pooled = readout(features)
+    assert pooled.dtype == features.dtype
+    torch.testing.assert_close(pooled, exact, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("filler", [0.0, 1e6, float("nan"), float("inf")])
+def test_padding_changes_nothing(variant: str, filler: float) -> None:
+    readout = build(variant).double()
+    features = trajectories()
+    mask = ragged()
+    padded = torch.nn.functional.pad(features, (0, 0, 0, 13)).masked_fill(
+        ~torch.nn.functional.pad(mask, (0, 13)).unsqueeze(-1), filler
+    )
+    longer = torch.nn.functional.pad(mask, (0, 13))
+    torch.testing.assert_close(readout(padded, longer), readout(features, mask), rtol=0, atol=1e-12)
+    for row, length in enumerate(mask.sum(1).tolist()):
+        alone = readout(features[row : row + 1, :length])
+        torch.testing.assert_close(readout(padded, longer)[row : row + 1], alone, rtol=0, atol=1e-12)
+    weights = readout.step_weights(padded, longer)
+    torch.testing.assert_close(weights[:, :40], readout.step_weights(features, mask), rtol=0, atol=1e-12)
+    assert (weights[:, 40:] == 0).all()
+
+
+def test_a_full_mask_is_no_mask(variant: str) -> None:
+    readout = build(variant).double()
+    features = trajectories()
+    full = torch.ones(4, 40, dtype=torch.bool)
+    torch.testing.assert_close(readout(features, full), readout(features), rtol=0, atol=1e-12)
+
+
+def test_no_valid_step_gives_zero(variant: str) -> None:
+    readout = build(variant).double()
+    mask = ragged()
+    mask[2] = False
+    assert (readout(trajectories(), mask)[2] == 0).all()
+    assert (readout.step_weights(trajectories(), mask)[2] == 0).all()
+
+
+def test_rows_are_independent(variant: str) -> None:
+    readout = build(variant).double()
+    features = trajectories()
+    changed = features.clone()
+    changed[1:] = 7 * torch.randn_like(changed[1:])
+    torch.testing.assert_close(readout(changed)[0], readout(features)[0], rtol=0, atol=1e-12)
+    torch.testing.assert_close(readout(features[:1])[0], readout(features)[0], rtol=0, atol=1e-12)
+
+
+def test_permuting_the_batch_permutes_the_output(variant: str) -> None:
+    readout = build(variant).double()
+    order = torch.tensor([2, 0, 3, 1])
+    mask = ragged()
+    torch.testing.assert_close(
+        readout(trajectories()[order], mask[order]), readout(trajectories(), mask)[order], rtol=0, atol=1e-12
+    )
+
+
+def test_step_weights_are_shares(variant: str) -> None:
+    weights = build(variant).double().step_weights(trajectories(), ragged())
+    assert (weights >= 0).all()
+    assert (weights[~ragged()] == 0).all()
+    torch.testing.assert_close(weights.sum(1), torch.ones(4, dtype=torch.float64))
+
+
+def test_layout_does_not_matter(variant: str) -> None:
+    readout = build(variant).double()
+    features = trajectories()
+    for strided in (
+        features.transpose(1, 2).contiguous().transpose(1, 2),
+        features.repeat_interleave(2, dim=1)[:, ::2],
+    ):
+        assert not strided.is_contiguous()
+        torch.testing.assert_close(readout(strided), readout(features), rtol=0, atol=1e-12)
+
+
+def test_gradients_reach_the_features_and_never_the_padding(variant: str) -> None:
+    readout = build(variant).double()
+    mask = ragged()
+    features = trajectories().masked_fill(~mask.unsqueeze(-1), float("nan")).requires_grad_()
+    readout(features, mask).square().sum().backward()
+    assert torch.isfinite(features.grad).all()
+    assert (features.grad[~mask] == 0).all()
+    assert (features.grad[mask] != 0).any()
+    for name, parameter in readout.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+
+
+def test_state_and_copies_give_the_same_output(variant: str) -> None:
+    readout = build(variant)
+    readout.train()(trajectories(dtype=torch.float32))  # CREST's pooled budget is state too
+    readout.eval()
+    features = trajectories(dtype=torch.float32) + 1
+    expected = readout(features)
+    restored = build(variant)
+    restored.load_state_dict(readout.state_dict())
+    for twin in (restored, copy.deepcopy(readout), pickle.loads(pickle.dumps(readout))):
+        torch.testing.assert_close(twin.eval()(features), expected, rtol=0, atol=0)
+
+
+def test_same_seed_same_bits(variant: str) -> None:
+    features = trajectories(dtype=torch.float32)
+    torch.testing.assert_close(build(variant)(features), build(variant)(features), rtol=0, atol=0)
+
+
+def test_evaluation_leaves_the_state_alone(variant: str) -> None:
+    readout = build(variant)
+    before = copy.deepcopy(readout.state_dict())
+    readout(trajectories(dtype=torch.float32))
+    readout.step_weights(trajectories(dtype=torch.float32))
+    for name, value in readout.state_dict().items():
+        torch.testing.assert_close(value, before[name], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_a_bad_value_is_refused_by_name(variant: str, bad: float) -> None:
+    features = trajectories(dtype=torch.float32)
+    features[1, 5, 2] = bad
+    features[1, 6, 3] = bad
+    with pytest.raises(
+        ValueError, match=r"features must be finite .* 2 NaN .* trajectory 1, step 5, channel 2"
+    ):
+        build(variant)(features)
+    assert build(variant, validate=False)(features).shape == (4, WIDTH)
+
+
+def test_large_finite_values_are_not_refused(variant: str) -> None:
+    """The fast check adds everything up, which may overflow where no value does."""
+    features = torch.full((2, 40, WIDTH), 3e38)
+    build(variant)(features)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    ("features", "mask", "message"),
+    [
+        (torch.zeros(4, WIDTH), None, r"features must have shape \(B, T, D\).*got \(4, 6\)"),
+        (torch.zeros(4, 0, WIDTH), None, r"none of them 0, got \(4, 0, 6\)"),
+        (
+            torch.zeros(4, 40, WIDTH, dtype=torch.int64),
+            None,
+            "features must be floating point, got torch.int64",
+        ),
+        (torch.zeros(4, 40, WIDTH), torch.ones(4, 39, dtype=torch.bool), r"mask must be boolean .*\(4, 39\)"),
+        (torch.zeros(4, 40, WIDTH), torch.ones(4, 40), r"mask must be boolean .*torch.float32"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(
+    variant: str, features: Tensor, mask: Tensor | None, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        build(variant)(features, mask)
+
+
+@pytest.mark.parametrize("name", [*READOUTS, *REFERENCES])
+def test_an_unknown_option_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} has no option speed; it has .*validate"):
+        make_readout(name, WIDTH, speed=3)
+
+
+def test_an_unknown_name_lists_the_choices() -> None:
+    with pytest.raises(ValueError, match=r"name must be one of mean, last, .*event_window, got 'medan'"):
+        make_readout("medan", WIDTH)
+
+
+@pytest.mark.parametrize("name", ["attention", "registers", "windowed"])
+def test_width_is_checked(name: str) -> None:
+    with pytest.raises(ValueError, match="width must be the number of feature channels, at least 1, got 0"):
+        make_readout(name, 0)

@@ -1,0 +1,201 @@
+"""Interpolation against NumPy, deletion on functions that read known steps."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from crest.probes import DeletionCurve, deletion, error_without, interpolate_out
+from crest.probes.deletion import highest_rated
+
+NAN = float("nan")
+law = settings(max_examples=60, deadline=None)  # a loaded machine is not a failure
+
+
+def by_numpy(inputs: np.ndarray, remove: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """One trajectory and channel at a time, with np.interp."""
+    result = inputs.copy()
+    for b, c in np.ndindex(inputs.shape[0], inputs.shape[2]):
+        kept, gone = np.flatnonzero(mask[b] & ~remove[b]), np.flatnonzero(mask[b] & remove[b])
+        if kept.size:
+            result[b, gone, c] = np.interp(gone, kept, inputs[b, kept, c])
+        elif gone.size:
+            result[b, gone, c] = inputs[b, gone, c].mean()
+    return result
+
+
+@law
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.floats(0, 1), st.floats(0.2, 1))
+def test_interpolation_agrees_with_numpy(seed: int, steps: int, removed: float, valid: float) -> None:
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(4, steps, 2))
+    remove, mask = rng.random((4, steps)) < removed, rng.random((4, steps)) < valid
+    actual = interpolate_out(*map(torch.from_numpy, (inputs, remove, mask)))
+    torch.testing.assert_close(actual, torch.from_numpy(by_numpy(inputs, remove, mask)))
+
+
+def test_ends_hold_and_a_fully_removed_trajectory_is_its_mean() -> None:
+    inputs = torch.tensor([[[5.0], [1.0], [4.0], [9.0]], [[1.0], [2.0], [3.0], [6.0]]])
+    remove = torch.tensor([[True, False, False, True], [True, True, True, True]])
+    assert interpolate_out(inputs, remove).squeeze(-1).tolist() == [[1.0, 1.0, 4.0, 4.0], [3.0] * 4]
+
+
+def test_removing_nothing_changes_nothing_and_the_input_survives() -> None:
+    inputs = torch.randn(2, 5, 3)
+    copy = inputs.clone()
+    assert torch.equal(interpolate_out(inputs, torch.zeros(2, 5, dtype=torch.bool)), inputs)
+    interpolate_out(inputs, torch.ones(2, 5, dtype=torch.bool))
+    assert torch.equal(inputs, copy)
+
+
+def test_nan_in_padded_and_removed_steps_does_not_spread() -> None:
+    inputs = torch.tensor([[[1.0], [NAN], [3.0], [NAN]]])
+    result = interpolate_out(inputs, torch.tensor([[0, 1, 0, 0]]), torch.tensor([[1, 1, 1, 0]]))
+    assert result[0, :3, 0].tolist() == [1.0, 2.0, 3.0]
+    assert result[0, 3].isnan()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_interpolation_keeps_the_dtype(dtype: torch.dtype) -> None:
+    inputs = torch.tensor([[[0.0], [9.0], [4.0]]], dtype=dtype)
+    result = interpolate_out(inputs, torch.tensor([[False, True, False]]))
+    assert result.dtype == dtype
+    assert result[0, 1].item() == 2.0
+
+
+def everything(ratings: Tensor) -> Tensor:
+    return torch.ones_like(ratings, dtype=torch.bool)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "count"), [(0.0, 0), (0.04, 0), (0.05, 1), (0.1, 1), (0.25, 3), (1.0, 10)]
+)
+def test_number_of_removed_steps(fraction: float, count: int) -> None:
+    ratings = torch.randn(3, 10)
+    removed = highest_rated(ratings, fraction, everything(ratings))
+    assert removed.sum(1).tolist() == [count] * 3
+    floor = torch.where(removed, ratings, torch.inf).amin(1)
+    assert bool((torch.where(removed, -torch.inf, ratings).amax(1) <= floor).all())
+
+
+def test_the_fraction_is_of_the_valid_steps() -> None:
+    ratings, mask = torch.arange(8.0)[None], torch.tensor([[True] * 4 + [False] * 4])
+    assert highest_rated(ratings, 0.5, mask).nonzero()[:, 1].tolist() == [2, 3]
+
+
+def test_the_earlier_of_two_equal_steps_goes_first() -> None:
+    ratings = torch.tensor([[0.0, 1.0, 0.0, 1.0, 0.0]])
+    assert highest_rated(ratings, 0.6, everything(ratings)).nonzero()[:, 1].tolist() == [0, 1, 3]
+
+
+def third_step(inputs: Tensor) -> Tensor:
+    return inputs[:, 2, 0]
+
+
+def bumps() -> tuple[Tensor, Tensor]:
+    """Zero but for step 2, which carries the target."""
+    targets = torch.tensor([3.0, -4.0])
+    inputs = torch.zeros(2, 10, 1)
+    inputs[:, 2, 0] = targets
+    return inputs, targets
+
+
+def test_removing_what_the_function_reads_is_all_the_harm() -> None:
+    inputs, targets = bumps()
+    reads = torch.zeros(2, 10)
+    reads[:, 2] = 1.0
+    curve = deletion(third_step, inputs, targets, reads, fractions=(0.1, 0.2))
+    assert curve.fractions == (0.0, 0.1, 0.2)
+    assert curve.errors == pytest.approx((0.0, 12.5**0.5, 12.5**0.5))
+    assert curve.harm == curve.errors
+    # Rated last, the step survives until the end: neighbours are interpolated, it is not.
+    late = deletion(third_step, inputs, targets, -reads, fractions=(0.0, 0.5, 0.9, 1.0))
+    assert late.errors[:3] == (0.0, 0.0, 0.0)
+    assert late.errors[3] == pytest.approx(0.9 * 12.5**0.5)
+
+
+def test_harm_is_against_the_untouched_error() -> None:
+    inputs, targets = bumps()
+    curve = deletion(third_step, inputs, targets + 1, inputs.squeeze(-1).abs(), fractions=(0.1,))
+    assert curve.errors[0] == pytest.approx(1.0)
+    assert curve.harm == pytest.approx((0.0, (((4.0) ** 2 + 3.0**2) / 2) ** 0.5 - 1.0))
+
+
+def test_a_given_set_of_steps() -> None:
+    inputs, targets = bumps()
+    events = inputs.squeeze(-1) != 0
+    assert error_without(third_step, inputs, targets, events) == pytest.approx(12.5**0.5)
+    assert error_without(third_step, inputs, targets, ~events) == 0.0
+    assert error_without(third_step, inputs, targets, events, ~events) == 0.0
+
+
+def test_a_column_of_predictions_does_not_broadcast_against_targets() -> None:
+    inputs, targets = bumps()
+    assert error_without(lambda x: x[:, 2], inputs, targets, torch.zeros(2, 10).bool()) == 0.0
+    assert error_without(third_step, inputs, targets[:, None], torch.zeros(2, 10).bool()) == 0.0
+
+
+def test_another_error_and_no_gradient() -> None:
+    inputs, targets = bumps()
+    seen = []
+
+    def watched(x: Tensor) -> Tensor:
+        seen.append(torch.is_grad_enabled())
+        return third_step(x)
+
+    curve = deletion(
+        watched, inputs.requires_grad_(), targets, inputs.detach().squeeze(-1).abs(), (0.1,),
+        error=lambda prediction, target: (prediction - target).abs().max(),
+    )  # fmt: skip
+    assert curve.errors == (0.0, 4.0)
+    assert seen == [False, False]
+
+
+def test_padding_changes_nothing() -> None:
+    inputs, targets, ratings = torch.randn(3, 8, 2), torch.randn(3), torch.randn(3, 8)
+    plain = deletion(lambda x: x[:, :8].sum((1, 2)), inputs, targets, ratings)
+    mask = torch.arange(11).expand(3, 11) < 8
+    inputs = torch.cat([inputs, torch.full((3, 3, 2), NAN)], 1)
+    ratings = torch.cat([ratings, torch.full((3, 3), NAN)], 1)
+    padded = deletion(lambda x: x[:, :8].sum((1, 2)), inputs, targets, ratings, mask=mask)
+    assert padded.errors == pytest.approx(plain.errors)
+
+
+def test_the_curve_prints_its_points() -> None:
+    assert repr(DeletionCurve((0.0, 0.125), (1.0, 2.5))) == "DeletionCurve(0: 1, 0.125: 2.5)"
+
+
+def call(**changes: object) -> DeletionCurve:
+    inputs, targets = bumps()
+    arguments = {"inputs": inputs, "targets": targets, "ratings": torch.zeros(2, 10)} | changes
+    return deletion(arguments.pop("function", third_step), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"fractions": (0.5, 0.1)}, r"fractions must be increasing and lie in \[0, 1\], got \(0.5, 0.1\)"),
+        ({"fractions": (0.5, 1.5)}, r"fractions must .* got \(0.5, 1.5\)"),
+        ({"fractions": (-0.1,)}, r"fractions must .* got \(-0.1,\)"),
+        ({"fractions": (NAN,)}, r"fractions must .* got \(nan,\)"),
+        ({"inputs": torch.zeros(2, 10)}, r"inputs must have shape \(B, T, C\).*got \(2, 10\)"),
+        ({"targets": torch.zeros(3)}, r"targets must have shape .* B = 2, got \(3,\)"),
+        ({"ratings": torch.zeros(2, 9)}, r"ratings must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
+        ({"ratings": torch.zeros(2, 10).int()}, "ratings must be a floating point tensor, got torch.int32"),
+        ({"ratings": torch.full((2, 10), NAN)}, "ratings must be finite on its valid steps, got 20"),
+        ({"mask": torch.ones(2, 9)}, r"mask must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
+        ({"function": lambda x: x}, r"function must return .* got \(2, 10, 1\)"),
+    ],
+)
+def test_messages(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(**changes)
+
+
+def test_messages_of_interpolation() -> None:
+    with pytest.raises(ValueError, match=r"remove_mask must have shape \(B, T\) = \(2, 5\), got \(2, 4\)"):
+        interpolate_out(torch.zeros(2, 5, 1), torch.zeros(2, 4).bool())
+    with pytest.raises(ValueError, match=r"remove_mask must hold booleans .* got torch.float32"):
+        interpolate_out(torch.zeros(2, 5, 1), torch.zeros(2, 5))

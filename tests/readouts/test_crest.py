@@ -1,0 +1,299 @@
+import copy
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from crest.readouts import CrestConfig, CrestReadout
+from crest.readouts.selection import masked_means
+from reference.crest_reference import crest as reference
+
+MODES = {
+    "trajectory": {"budget": "trajectory"},
+    "pooled": {"budget": "pooled"},
+    "fixed": {"budget": 0.17},
+    "stable": {"budget": "trajectory", "direction": "stable"},
+    "split": {"budget": "trajectory", "split": True},
+    "split-pooled": {"budget": "pooled", "split": True},
+}
+
+
+def trajectories(batch: int = 3, steps: int = 70, width: int = 5, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    features = torch.randn(batch, steps, width, dtype=torch.float64, generator=generator)
+    for row in range(batch):
+        start = int(torch.randint(steps, (1,), generator=generator))
+        features[row, start : start + 3] += 4 * torch.randn(width, dtype=torch.float64, generator=generator)
+    return features
+
+
+def lengths_mask(steps: int, lengths: list[int]) -> Tensor:
+    return torch.arange(steps) < torch.tensor(lengths)[:, None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(seed=st.integers(0, 9999), steps=st.integers(1, 60), masked=st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_it_matches_the_reference(mode: str, seed: int, steps: int, masked: bool) -> None:
+    features = trajectories(steps=steps, seed=seed)
+    mask = lengths_mask(steps, [steps, max(1, steps // 2), max(1, steps - 7)]) if masked else None
+    expected = reference(features.numpy(), None if mask is None else mask.numpy(), **MODES[mode])
+    readout = CrestReadout(**MODES[mode]).double()
+    np.testing.assert_allclose(readout(features, mask).numpy(), expected.pooled, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(readout.votes(features, mask).numpy(), expected.votes)
+    core = readout.select(features, mask)
+    np.testing.assert_array_equal(core.selected.numpy(), expected.selected)
+    for name in ("width", "tail", "epsilon"):
+        ours = getattr(core, name).numpy().reshape(getattr(expected, name).shape)
+        np.testing.assert_allclose(ours, getattr(expected, name), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(seed=st.integers(0, 9999), shift=st.floats(-20, 20), scale=st.floats(0.05, 50))
+@settings(max_examples=15, deadline=None)
+def test_shift_and_scale_laws(mode: str, seed: int, shift: float, scale: float) -> None:
+    """p(F + b) = p(F) + (1 - alpha) b, and p(cF) = c p(F)."""
+    features = trajectories(seed=seed)
+    background = shift * torch.linspace(-1, 1, 5, dtype=torch.float64)
+    readout = CrestReadout(**MODES[mode]).double().eval()
+    core = readout.select(features)
+    pooled = readout(features)
+    torch.testing.assert_close(
+        readout(features + background), pooled + (1 - core.alpha) * background, rtol=0, atol=1e-9
+    )
+    torch.testing.assert_close(readout(scale * features), scale * pooled, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("steps", [1, 3, 4, 64])
+def test_constant_features_give_their_share(mode: str, steps: int) -> None:
+    constant = torch.tensor([0.1, -2.3, 7.7, 0.0, 1e4], dtype=torch.float64)
+    features = constant.expand(2, steps, 5)
+    readout = CrestReadout(**MODES[mode]).double().eval()
+    alpha = readout.select(features).alpha
+    torch.testing.assert_close(
+        readout(features), ((1 - alpha) * constant).expand(2, 5), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_a_flat_profile_is_read_with_the_least_contrast() -> None:
+    """No transience anywhere: the widest budget and the most global context."""
+    core = CrestReadout("trajectory").select(torch.full((1, 50, 4), 0.3))
+    assert core.epsilon.item() == pytest.approx(0.30)
+    assert core.alpha.item() == pytest.approx(0.5)
+
+
+def test_one_channel() -> None:
+    features = 0.1 * torch.randn(2, 100, 1)
+    features[:, 40:43] += 5.0
+    assert (CrestReadout()(features) > 2.5).all()
+    with pytest.raises(ValueError, match="split=True needs at least two channels in features, got 1"):
+        CrestReadout(split=True)(features)
+
+
+def test_gradient_is_that_of_the_gathered_features() -> None:
+    """Written out for the mask and alpha in use: nothing may flow through selection, budget or alpha.
+
+    Not a gradcheck: finite differences see alpha move with the features, the stop-gradient must not.
+    """
+    features = trajectories().requires_grad_()
+    readout = CrestReadout("trajectory").double()
+    direction = torch.randn(3, 5, dtype=torch.float64)
+    readout(features).backward(direction)
+    core = readout.select(features)
+    inside = core.selected.double()
+    outside = 1 - inside
+    weights = (
+        core.alpha.unsqueeze(1)
+        * (inside / inside.sum(1, keepdim=True) - outside / outside.sum(1, keepdim=True))
+        + (1 - core.alpha.unsqueeze(1)) / features.shape[1]
+    )
+    torch.testing.assert_close(features.grad, weights * direction.unsqueeze(1), rtol=0, atol=1e-12)
+
+
+def test_no_graph_hangs_on_the_selection() -> None:
+    features = trajectories().requires_grad_()
+    core = CrestReadout().double().select(features)
+    assert not any(value.requires_grad for value in core)
+
+
+def test_it_has_no_parameters() -> None:
+    assert list(CrestReadout().parameters()) == []
+
+
+def test_the_pooled_budget_is_a_running_average() -> None:
+    readout = CrestReadout("pooled").double()
+    own = CrestReadout("trajectory").double()
+    batches = [trajectories(seed=seed) for seed in range(3)]
+    cores = [own.select(batch) for batch in batches]
+    width, tail = cores[0].width.mean(), cores[0].tail.mean()
+    readout(batches[0])
+    torch.testing.assert_close(readout.running_width, width)
+    for batch, core in zip(batches[1:], cores[1:], strict=True):
+        readout(batch)
+        width, tail = 0.95 * width + 0.05 * core.width.mean(), 0.95 * tail + 0.05 * core.tail.mean()
+    torch.testing.assert_close(readout.running_width, width)
+    torch.testing.assert_close(readout.running_tail, tail)
+    assert readout.batches_seen == 3
+    readout.eval()
+    epsilon = readout.select(trajectories(seed=9)).epsilon
+    assert epsilon.unique().numel() == 1
+    frozen = copy.deepcopy(readout.state_dict())
+    readout(trajectories(seed=9))
+    readout.train().votes(trajectories(seed=9))
+    assert readout.state_dict() == frozen
+
+
+def test_the_pooled_budget_is_in_the_state_dict_and_others_have_none() -> None:
+    assert set(CrestReadout().state_dict()) == {"running_width", "running_tail", "batches_seen"}
+    assert CrestReadout("trajectory").state_dict() == {}
+    assert CrestReadout(0.1).state_dict() == {}
+
+
+def test_before_any_batch_evaluation_uses_each_trajectory_own_budget() -> None:
+    features = trajectories()
+    torch.testing.assert_close(CrestReadout("pooled").eval()(features), CrestReadout("trajectory")(features))
+
+
+def test_padding_rows_do_not_move_the_pooled_budget() -> None:
+    features = trajectories()
+    mask = lengths_mask(70, [70, 70, 0])
+    readout, without = CrestReadout().double(), CrestReadout().double()
+    readout(features, mask)
+    without(features[:2])
+    torch.testing.assert_close(readout.running_width, without.running_width)
+    torch.testing.assert_close(readout.running_tail, without.running_tail)
+    before = copy.deepcopy(readout.state_dict())
+    readout(features, torch.zeros_like(mask))
+    assert readout.state_dict() == before
+
+
+def test_calibrate_is_the_plain_average() -> None:
+    batches = [trajectories(seed=0), trajectories(batch=5, seed=1)]
+    readout = CrestReadout().double().calibrate(batches)
+    own = CrestReadout("trajectory").double()
+    widths = torch.cat([own.select(batch).width for batch in batches])
+    torch.testing.assert_close(readout.running_width, widths.mean())
+    masked = CrestReadout().double().calibrate([(batches[0], lengths_mask(70, [70, 40, 0]))])
+    expected = own.select(batches[0], lengths_mask(70, [70, 40, 0])).width[:2].mean()
+    torch.testing.assert_close(masked.running_width, expected)
+    with pytest.raises(ValueError, match="batches must hold at least one trajectory"):
+        CrestReadout().calibrate([])
+    with pytest.raises(ValueError, match=r"calibrate needs budget='pooled', got budget=0\.1"):
+        CrestReadout(0.1).calibrate(batches)
+
+
+def test_a_fixed_budget_covers_its_share() -> None:
+    features = trajectories(batch=2, steps=500)
+    core = CrestReadout(0.1, config=CrestConfig(dilation=0)).select(features)
+    assert (core.selected.sum(1) == 50).all()
+    torch.testing.assert_close(core.alpha, torch.full((2, 1), 0.7625, dtype=torch.float64))
+
+
+def test_alpha_can_be_fixed() -> None:
+    features = trajectories()
+    readout = CrestReadout("trajectory", alpha=1.0)
+    core = readout.select(features)
+    means = masked_means(features, core.selected)
+    torch.testing.assert_close(readout(features), means.selected - means.rest)
+
+
+def test_the_stable_direction_avoids_the_event() -> None:
+    features = 0.1 * torch.randn(4, 200, 8)
+    features[:, 100:104] += 3.0
+    transient = CrestReadout("trajectory").votes(features)
+    stable = CrestReadout("trajectory", direction="stable").votes(features)
+    assert (transient[:, 101:103] == 8).all()
+    assert stable[:, 100:104].float().mean() < 1
+    assert not torch.equal(transient.argmax(1), stable.argmax(1))
+
+
+def test_votes_find_the_event() -> None:
+    features = 0.1 * torch.randn(16, 256, 8)
+    starts = torch.randint(0, 250, (16,))
+    for row, start in enumerate(starts.tolist()):
+        features[row, start : start + 4] += 2 * torch.randn(8).sign()
+    best = CrestReadout().votes(features).argmax(1)
+    assert ((best >= starts - 2) & (best <= starts + 5)).all()
+
+
+def test_splitting_keeps_a_channel_out_of_its_own_mask() -> None:
+    """Whatever a channel holds, the steps that it is pooled over stay; in the plain selector they move."""
+    features = trajectories(width=6)
+    changed = features.clone()
+    changed[:, :, 2] = 5 * torch.randn(3, 70, dtype=torch.float64)
+    split = CrestReadout("trajectory", split=True)
+    even = slice(0, None, 2)
+    torch.testing.assert_close(
+        split.select(changed).selected[..., even], split.select(features).selected[..., even]
+    )
+    torch.testing.assert_close(split.select(changed).alpha[:, even], split.select(features).alpha[:, even])
+    assert not torch.equal(split.select(changed).selected[..., 1], split.select(features).selected[..., 1])
+    plain = CrestReadout("trajectory")
+    assert not torch.equal(plain.select(changed).selected[..., 2], plain.select(features).selected[..., 2])
+
+
+def test_splitting_removes_the_bias_of_selecting_on_noise() -> None:
+    """On pure noise of power 1, the selected steps have power 1 only if the mask is independent of them."""
+    noise = torch.randn(400, 200, 8, generator=torch.Generator().manual_seed(0))
+    config = CrestConfig(dilation=0)
+    plain = CrestReadout(0.1, config=config).select(noise).selected
+    split = CrestReadout(0.1, split=True, config=config).select(noise).selected
+    assert float(noise[split].square().mean()) == pytest.approx(1.0, abs=0.05)
+    assert float(noise[plain].square().mean()) > 4
+
+
+def test_every_constant_says_where_it_comes_from() -> None:
+    choices = (Path(__file__).parents[2] / "docs" / "choices.md").read_text()
+    sections = {
+        re.sub(r"[^a-z0-9 -]", "", title.lower()).strip().replace(" ", "-")
+        for title in re.findall(r"^#+ (.+)$", choices, flags=re.MULTILINE)
+    }
+    for name, source in CrestConfig.sources().items():
+        assert source.startswith(("paper: ", "our choice: docs/choices.md#")), name
+        if source.startswith("our"):
+            assert source.split("#")[1] in sections, name
+    assert set(CrestConfig.sources()) == {field.name for field in dataclasses.fields(CrestConfig)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sigma": 0.0}, "sigma must be positive, in steps, got 0.0"),
+        ({"dilation": -1}, "dilation must be a whole number of steps, 0 or more, got -1"),
+        ({"delta": 0.0}, "delta must be positive"),
+        ({"gate_width": 0.0}, "gate_width must be positive"),
+        ({"epsilon_min": 0.4}, "epsilon_min and epsilon_max must satisfy"),
+        ({"alpha_max": 1.2}, "alpha_min and alpha_max must satisfy"),
+        ({"momentum": 1.0}, r"momentum must lie in \[0, 1\), got 1.0"),
+    ],
+)
+def test_config_is_checked(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CrestConfig(**options)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": 1.4}, r"budget must lie in \(0, 1\], got 1.4"),
+        ({"budget": 0.0}, r"budget must lie in \(0, 1\], got 0.0"),
+        ({"budget": "batch"}, "budget must be 'pooled', 'trajectory' or a number .* got 'batch'"),
+        ({"direction": "up"}, "direction must be 'transient' or 'stable', got 'up'"),
+        ({"alpha": 2.0}, r"alpha must lie in \[0, 1\], got 2.0"),
+    ],
+)
+def test_options_are_checked(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CrestReadout(**options)
+
+
+def test_repr_shows_what_differs() -> None:
+    assert repr(CrestReadout(0.1, split=True)) == "CrestReadout(budget=0.1, split=True)"

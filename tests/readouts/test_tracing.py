@@ -1,0 +1,144 @@
+"""CREST as a graph: compiled whole, exported with dynamic batch and length, and run by onnxruntime."""
+
+import copy
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from crest.readouts import READOUTS, CrestReadout, make_readout
+
+pytestmark = pytest.mark.unchecked
+
+WIDTH = 8
+MODES = {
+    "pooled": {},
+    "trajectory": {"budget": "trajectory"},
+    "fixed": {"budget": 0.1},
+    "stable": {"direction": "stable"},
+    "split": {"split": True},
+}
+SHAPES = [(1, 301), (3, 1024), (5, 256), (2, 7), (1, 1)]
+
+
+def trajectories(batch: int, steps: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    features = 0.1 * torch.randn(batch, steps, WIDTH, generator=generator)
+    features[:, steps // 3 : steps // 3 + 4] += torch.randn(batch, 1, WIDTH, generator=generator)
+    features[..., 0] = 0.7  # a constant channel, where a lost guard would give 0/0
+    return features
+
+
+def ragged(batch: int, steps: int) -> Tensor:
+    mask = torch.ones(batch, steps, dtype=torch.bool)
+    mask[0, steps - steps // 4 :] = False
+    return mask
+
+
+def trained(**options: object) -> CrestReadout:
+    readout = CrestReadout(**options)
+    readout(trajectories(4, 256))
+    return readout.eval()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "masked"), [("pooled", False), *((mode, True) for mode in MODES)])
+def test_compiles_as_one_graph(mode: str, masked: bool) -> None:
+    torch.compiler.reset()
+    plain = CrestReadout(**MODES[mode])
+    twin = copy.deepcopy(plain)
+    compiled = torch.compile(twin, fullgraph=True)
+    mask = ragged(4, 256) if masked else None
+    for training in (True, False):
+        plain.train(training)
+        twin.train(training)
+        features, same = (trajectories(4, 256).requires_grad_() for _ in range(2))
+        expected, pooled = plain(features, mask), compiled(same, mask)
+        torch.testing.assert_close(pooled, expected, rtol=0, atol=1e-5)
+        expected.square().sum().backward()
+        pooled.square().sum().backward()
+        torch.testing.assert_close(same.grad, features.grad, rtol=0, atol=1e-5)
+    for name, value in twin.state_dict().items():
+        torch.testing.assert_close(value, plain.state_dict()[name], rtol=0, atol=1e-6)
+
+
+def dynamic() -> dict[int, object]:
+    return {0: torch.export.Dim("B", min=1, max=4096), 1: torch.export.Dim("T", min=1, max=200_000)}
+
+
+class WithMask(nn.Module):
+    def __init__(self, readout: nn.Module) -> None:
+        super().__init__()
+        self.readout = readout
+
+    def forward(self, features: Tensor, mask: Tensor) -> Tensor:
+        return self.readout(features, mask)
+
+
+def readouts() -> dict[str, nn.Module]:
+    torch.manual_seed(0)
+    others = {name: make_readout(name, WIDTH).eval() for name in READOUTS if name != "crest"}
+    return {**others, **{f"crest-{mode}": trained(**options) for mode, options in MODES.items()}}
+
+
+# Windows of fixed length cannot be cut from a symbolic T, so `windowed` exports for one T only.
+DYNAMIC = [name for name in READOUTS if name not in ("crest", "windowed")] + [
+    f"crest-{mode}" for mode in MODES
+]
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_exports_with_dynamic_batch_and_length(name: str, masked: bool) -> None:
+    readout = readouts()[name]
+    axes = dynamic()
+    if masked:
+        program = torch.export.export(
+            WithMask(readout), (trajectories(4, 256), ragged(4, 256)), dynamic_shapes=(axes, axes)
+        )
+    else:
+        program = torch.export.export(readout, (trajectories(4, 256),), dynamic_shapes=(axes,))
+    for batch, steps in SHAPES:
+        features = trajectories(batch, steps, seed=steps)
+        inputs = (features, ragged(batch, steps)) if masked else (features,)
+        torch.testing.assert_close(program.module()(*inputs), readout(*inputs), rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_onnxruntime_agrees(mode: str, tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs crest-readout[export]")
+    readout = trained(**MODES[mode])
+    axes = {0: "B", 1: "T"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            WithMask(readout),
+            (trajectories(4, 256), ragged(4, 256)),
+            dynamic_shapes=(axes, axes),
+            dynamo=True,
+            verbose=False,
+        )
+    program.save(tmp_path / "crest.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "crest.onnx")
+    for batch, steps in SHAPES:
+        features, mask = trajectories(batch, steps, seed=steps), ragged(batch, steps)
+        (pooled,) = session.run(None, {"features": features.numpy(), "mask": mask.numpy()})
+        torch.testing.assert_close(torch.from_numpy(pooled), readout(features, mask), rtol=0, atol=1e-5)
+
+
+def test_torch_func_sees_through_it() -> None:
+    readout = trained()
+    features = trajectories(2, 64).requires_grad_()
+    readout(features).sum().backward()
+    functional = torch.func.grad(lambda x: readout(x).sum())(features.detach())
+    torch.testing.assert_close(functional, features.grad)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "strided"])
+def test_the_sorting_operator_is_well_formed(layout: str) -> None:
+    series = torch.randn(2, 5, 30) if layout == "contiguous" else torch.randn(2, 30, 5).transpose(1, 2)
+    torch.testing.assert_close(torch.ops.crest.ascending(series), series.sort(-1).values, rtol=0, atol=0)
+    torch.library.opcheck(torch.ops.crest.ascending.default, (series,))
