@@ -139,8 +139,10 @@ class CrestReadout(Readout):
         weights = alpha * (_share(inside) - _share(rest)) + (1 - alpha) * _share(present)
         return _share(weights.abs().mean(-1)).to(features.dtype)
 
-    def calibrate(self, batches: Iterable[Features | tuple[Features, StepMask | None]]) -> "CrestReadout":
-        """Set the pooled budget to the plain average over these batches of features, and return the readout.
+    def calibrate(self, batches: Iterable[Tensor | tuple[Tensor, Tensor | None]]) -> "CrestReadout":
+        """Set the pooled budget to the plain average over these batches, and return the readout.
+
+        A batch is features (B, T, D), or a pair of features and mask (B, T).
 
         For a model that is not trained any further: without it, evaluation before any training batch falls
         back on each trajectory's own budget.

@@ -8,6 +8,7 @@ class LastReadout(WeightedReadout):
     """Take the last valid step.
 
     Example:
+        >>> import torch
         >>> LastReadout()(torch.tensor([[[1.0], [3.0]]]), torch.tensor([[True, False]]))
         tensor([[1.]])
     """

@@ -57,7 +57,7 @@ def low_pass(features: Features, mask: StepMask | None = None, sigma: float = 8.
     Example:
         >>> ramp = torch.arange(5.0).reshape(1, 5, 1)
         >>> low_pass(ramp, sigma=1.0).flatten()
-        tensor([0.6348, 1.1887, 2.0000, 2.8113, 3.3652])
+        tensor([0.5201, 1.1288, 2.0000, 2.8712, 3.4799])
     """
     if not sigma > 0:
         raise ValueError(f"sigma must be positive, in steps, got {sigma}")
