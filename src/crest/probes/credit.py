@@ -102,7 +102,7 @@ def _expected_hits(scores: StepScores, events: EventMask, mask: StepMask, count:
 def precision_at_event_rate(
     scores: StepScores, events: EventMask, mask: StepMask | None = None
 ) -> PerTrajectory:
-    """Share of the |E| best-scored valid steps that are events (Prec@|E|); NaN without event steps.
+    """Share of the `|E|` best-scored valid steps that are events (Prec@|E|); NaN without event steps.
 
     Steps tied for the last places share them evenly, so the order of the steps does not matter.
 
@@ -134,7 +134,7 @@ def credit_in_event_at_1(
 def chance_level(
     events: EventMask, mask: StepMask | None = None, dtype: torch.dtype = torch.float32
 ) -> PerTrajectory:
-    """Event fraction |E| / T over the valid steps; 0 without event steps.
+    """Event fraction `|E| / T` over the valid steps; 0 without event steps.
 
     Example:
         >>> chance_level(torch.tensor([[True, False, False, False]]))

@@ -24,7 +24,7 @@ class Credit:
         ecm: Event credit mass.
         precision: Prec@|E|.
         cie: CiE@1.
-        chance: Event fraction |E| / T, what each of the three gives when the scores are all alike.
+        chance: Event fraction `|E| / T`, what each of the three gives when the scores are all alike.
         counted: (B,), True where the trajectory has an event step.
 
     Example:
