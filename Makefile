@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
+# Also for the isolated environments in which pip builds packages.
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 PYTEST := $(RUN) -m pytest -n $(JOBS)
 
 .PHONY: demo test fast lint docs bench pictures clean

@@ -47,9 +47,9 @@ def test_batches_change_nothing() -> None:
 
 def test_the_budget_is_that_of_fit() -> None:
     pooler = CrestPooler().fit(series())
-    before = float(pooler.readout_.running_width)
+    before = float(pooler.readout_.running.width)
     pooler.transform(10 * np.random.default_rng(1).normal(size=(3, 50, 4)))
-    assert float(pooler.readout_.running_width) == before
+    assert float(pooler.readout_.running.width) == before
 
 
 def test_options_reach_the_readout() -> None:
@@ -86,5 +86,13 @@ def test_bad_input_is_refused_by_name() -> None:
         CrestPooler().fit(x)
     with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
         CrestPooler(batch_size=0).fit(series())
-    with pytest.raises(ValueError, match="dim 4"):
+    with pytest.raises(ValueError, match=r"X must have shape \(N, T, D\) or \(N, T\), got \(1, 12, 80, 4\)"):
         CrestPooler().fit(series()[None])
+
+
+def test_names_and_read_only_arrays() -> None:
+    x = series()
+    x.flags.writeable = False
+    pooler = CrestPooler().fit(x)
+    assert pooler.get_feature_names_out().tolist() == [f"crestpooler{channel}" for channel in range(4)]
+    assert list(pooler.set_output(transform="pandas").transform(x).columns)[3] == "crestpooler3"

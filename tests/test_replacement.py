@@ -48,25 +48,46 @@ def test_replacing_by_the_same_pooling_changes_nothing() -> None:
     torch.testing.assert_close(crest.replace_pooling(model, "readout.pool", crest.MeanReadout())(x), before)
 
 
-def test_channels_first_with_kept_dimension() -> None:
+def test_an_adaptive_pool_says_itself_how_it_is_called() -> None:
     model = convolutional()
     x = torch.randn(4, 3, 60)
     before = model(x)
-    crest.replace_pooling(model, "2", crest.MeanReadout(), layout="channels_first", keepdim=True)
+    crest.replace_pooling(model, "2", crest.MeanReadout())
     torch.testing.assert_close(model(x), before)
     assert [name for name, _ in model.named_children()] == ["0", "1", "2", "3", "4"]
+
+
+def test_channels_first_without_kept_dimension() -> None:
+    slot = crest.replacement.PoolingSlot(crest.MeanReadout(), "channels_first")
+    x = torch.randn(4, 3, 60)
+    torch.testing.assert_close(slot(x), x.mean(2))
+    assert repr(slot).startswith("PoolingSlot(\n  layout='channels_first', keepdim=False")
+
+
+def test_an_adaptive_pool_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"a layer that pools to one vector, got '0': AdaptiveAvgPool1d\(output_size=4\)"
+    ):
+        crest.replace_pooling(nn.Sequential(nn.AdaptiveAvgPool1d(4)), "0", crest.MeanReadout())
+    with pytest.raises(ValueError, match="layout must be 'channels_first' in the place of AdaptiveAvgPool1d"):
+        crest.replace_pooling(convolutional(), "2", crest.MeanReadout(), layout="channels_last")
+
+
+def test_weights_take_the_dtype_of_the_model() -> None:
+    model = crest.replace_pooling(Model().double(), "readout.pool", crest.AttentionReadout(8))
+    assert model(torch.randn(2, 20, 3, dtype=torch.float64)).dtype == torch.float64
 
 
 def test_a_repaired_model_trains() -> None:
     model = crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout())
     model(torch.randn(4, 50, 3)).sum().backward()
     assert model.encoder.weight.grad.abs().sum() > 0
-    assert model.readout["pool"].readout.batches_seen == 1
+    assert model.readout["pool"].readout.running.batches == 1
 
 
 def test_the_readout_moves_to_the_device_of_the_model() -> None:
     model = crest.replace_pooling(Model().to("meta"), "readout.pool", crest.CrestReadout())
-    assert model.readout["pool"].readout.running_width.device.type == "meta"
+    assert model.readout["pool"].readout.running.width.device.type == "meta"
 
 
 def test_an_unknown_path_lists_the_modules() -> None:
@@ -81,9 +102,11 @@ def test_an_unknown_path_lists_the_modules() -> None:
 @pytest.mark.unchecked
 def test_wrong_arguments_are_refused_by_name() -> None:
     with pytest.raises(
-        ValueError, match="readout must be a label-free crest readout, got EventWindowReadout"
+        ValueError, match="readout must be an instance of a label-free crest readout, got EventWindowReadout"
     ):
         crest.replace_pooling(Model(), "readout.pool", crest.EventWindowReadout())
+    with pytest.raises(ValueError, match="got the class CrestReadout"):
+        crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout)
     with pytest.raises(ValueError, match="layout must be 'channels_last' or 'channels_first', got 'BTD'"):
         crest.replace_pooling(Model(), "readout.pool", crest.MeanReadout(), layout="BTD")
     model = crest.replace_pooling(Model(), "readout.pool", crest.MeanReadout())

@@ -15,7 +15,15 @@ import importlib
 from typing import TYPE_CHECKING
 
 from crest import theory
-from crest.probes import Credit, DeletionCurve, credit, deletion, interpolate_out, saliency
+from crest.probes import (
+    Credit,
+    DeletionCurve,
+    credit,
+    deletion,
+    error_without,
+    interpolate_out,
+    saliency,
+)
 from crest.readouts import (
     READOUTS,
     REFERENCES,
@@ -38,8 +46,8 @@ from crest.readouts import (
 from crest.replacement import replace_pooling
 
 if TYPE_CHECKING:
-    from crest.estimator import CrestPooler
-    from crest.probes.metrics import CreditInEvent
+    from crest.estimator import CrestPooler as CrestPooler
+    from crest.probes.metrics import CreditInEvent as CreditInEvent
 
 __version__ = "0.1.0"
 
@@ -53,15 +61,18 @@ def __getattr__(name: str) -> object:
     return getattr(importlib.import_module(_ON_FIRST_USE[name]), name)
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ON_FIRST_USE, "__version__"])
+
+
+# Without the names of `_ON_FIRST_USE`: a star import must work where their packages are not installed.
 __all__ = [
     "READOUTS",
     "REFERENCES",
     "AttentionReadout",
     "ConjunctiveReadout",
     "Credit",
-    "CreditInEvent",
     "CrestConfig",
-    "CrestPooler",
     "CrestReadout",
     "DeletionCurve",
     "EventReadout",
@@ -76,6 +87,7 @@ __all__ = [
     "WindowedReadout",
     "credit",
     "deletion",
+    "error_without",
     "interpolate_out",
     "make_readout",
     "replace_pooling",

@@ -6,6 +6,7 @@ development dependency) the test run checks every alias at every call; without i
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
@@ -47,3 +48,16 @@ ProfileMask: TypeAlias = Bool[Tensor, "*#batch T"]
 """True where a step of a profile is valid."""
 PerProfile: TypeAlias = Float[Tensor, "*batch"]
 """One number per profile."""
+
+
+def at_least_float32(*tensors: Tensor) -> torch.dtype:
+    """The widest dtype among the tensors, and float32 if all are narrower.
+
+    Example:
+        >>> at_least_float32(torch.zeros(1, dtype=torch.float16))
+        torch.float32
+    """
+    dtype = torch.float32
+    for tensor in tensors:
+        dtype = torch.promote_types(dtype, tensor.dtype)
+    return dtype

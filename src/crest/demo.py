@@ -12,11 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor
+
+try:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.console import Console
+    from rich.table import Table
+except ImportError as error:
+    raise SystemExit(f"the demo needs {error.name}: pip install 'crest-readout[lab]'") from error
 
 from crest import rng
 from crest.probes import Credit, credit

@@ -10,14 +10,14 @@ import torch
 from crest.readouts import CrestConfig, CrestReadout
 
 try:
-    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils import Tags, check_array
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("CrestPooler needs scikit-learn: pip install 'crest-readout[sklearn]'") from error
 
 
-class CrestPooler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class CrestPooler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Pool each series into one event-versus-rest vector, for use in a `Pipeline`.
 
     `fit` looks at no label: with the default budget it averages width and tail over the training series, and
@@ -82,8 +82,10 @@ class CrestPooler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: npt.ArrayLike, reset: bool) -> npt.NDArray[Any]:
         """A finite float array (N, T, D) with the channels of `fit`."""
-        X = X if hasattr(X, "ndim") else np.asarray(X)
-        three_d = X.ndim == 3
+        dimensions = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        three_d = dimensions == 3
+        if dimensions > 3:
+            raise ValueError(f"X must have shape (N, T, D) or (N, T), got {np.shape(X)}")
         floats = [np.float64, np.float32]
         if three_d:
             # Not validate_data: it would hold axis 1, the steps, to what fit saw.
@@ -92,7 +94,7 @@ class CrestPooler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             series = validate_data(self, X, reset=reset, dtype=floats)[:, :, np.newaxis]
         channels = series.shape[2]
         if reset:
-            self.channels_in_ = channels
+            self.channels_in_ = self._n_features_out = channels
             if three_d:
                 self.n_features_in_ = channels
         elif channels != self.channels_in_:
@@ -101,7 +103,7 @@ class CrestPooler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _batches(self, series: npt.NDArray[Any]) -> Iterator[torch.Tensor]:
         for start in range(0, len(series), self.batch_size):
-            yield torch.from_numpy(np.ascontiguousarray(series[start : start + self.batch_size]))
+            yield torch.from_numpy(np.array(series[start : start + self.batch_size]))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

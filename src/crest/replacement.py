@@ -1,10 +1,12 @@
 """Put a readout in the place of a model's pooling layer."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from torch import Tensor, nn
 
 from crest.readouts.base import Readout
+
+Layout: TypeAlias = Literal["channels_last", "channels_first"]
 
 
 class PoolingSlot(nn.Module):
@@ -19,17 +21,23 @@ class PoolingSlot(nn.Module):
     def __init__(
         self,
         readout: Readout,
-        layout: Literal["channels_last", "channels_first"] = "channels_last",
+        layout: Layout = "channels_last",
         keepdim: bool = False,
     ) -> None:
         super().__init__()
         if not isinstance(readout, Readout):
-            raise ValueError(f"readout must be a label-free crest readout, got {type(readout).__name__}")
+            got = f"the class {readout.__name__}" if isinstance(readout, type) else type(readout).__name__
+            raise ValueError(f"readout must be an instance of a label-free crest readout, got {got}")
         if layout not in ("channels_last", "channels_first"):
             raise ValueError(f"layout must be 'channels_last' or 'channels_first', got {layout!r}")
         self.readout = readout
         self.time_axis = 1 if layout == "channels_last" else 2
         self.keepdim = keepdim
+
+    def extra_repr(self) -> str:
+        """How it is called, for `print(model)`."""
+        layout = "channels_last" if self.time_axis == 1 else "channels_first"
+        return f"layout={layout!r}, keepdim={self.keepdim}"
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         """Pooled vector (B, D), or with a time axis of length one where `keepdim` asks for it."""
@@ -39,44 +47,59 @@ class PoolingSlot(nn.Module):
         return pooled.unsqueeze(self.time_axis) if self.keepdim else pooled
 
 
+_ADAPTIVE = (nn.AdaptiveAvgPool1d, nn.AdaptiveMaxPool1d)
+
+
 def replace_pooling(
     model: nn.Module,
     path: str,
     readout: Readout,
     *,
-    layout: Literal["channels_last", "channels_first"] = "channels_last",
-    keepdim: bool = False,
+    layout: Layout | None = None,
+    keepdim: bool | None = None,
 ) -> nn.Module:
     """The same model, in place, with `readout` where the layer at `path` was.
 
     The layer must map (B, T, D) -> (B, D), or (B, D, T) -> (B, D) with `layout="channels_first"`. The readout
-    moves to the model's device and takes its training mode. Only this one path changes: a layer that the
-    model registers under two names stays under the other.
+    moves to the model's device, its weights to the model's dtype, and it takes the model's training mode.
+    Only this one path changes: a layer that the model registers under two names stays under the other. Load
+    a checkpoint of the old model before the replacement, one of the new model after it.
 
     Args:
         model: any module.
         path: dotted name of the pooling layer, as `model.named_modules()` lists it.
         readout: what to put there.
-        layout: how the layer is called.
-        keepdim: whether it returns (B, 1, D), or (B, D, 1) channels first, instead of (B, D).
+        layout: how the layer is called. Known for `nn.AdaptiveAvgPool1d(1)` and `nn.AdaptiveMaxPool1d(1)`;
+            "channels_last" for others unless given.
+        keepdim: whether it returns (B, 1, D), or (B, D, 1) channels first, instead of (B, D). Known and
+            assumed in the same way.
 
     Example:
         >>> import torch
         >>> from crest.readouts import CrestReadout
         >>> model = nn.Sequential(nn.Conv1d(3, 8, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 1))
-        >>> _ = replace_pooling(model, "1", CrestReadout(), layout="channels_first", keepdim=True)
+        >>> _ = replace_pooling(model, "1", CrestReadout()).eval()
         >>> model(torch.randn(2, 3, 100)).shape
         torch.Size([2, 1])
     """
-    names = [name for name, _ in model.named_modules() if name]
+    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
     if path not in names:
         raise ValueError(
             f"path must name a module inside the model: {', '.join(names) or 'none'}; got {path!r}"
         )
-    slot = PoolingSlot(readout, layout, keepdim).train(model.training)
+    old = model.get_submodule(path)
+    adaptive = isinstance(old, _ADAPTIVE)
+    if adaptive and old.output_size not in (1, (1,)):
+        raise ValueError(f"path must name a layer that pools to one vector, got {path!r}: {old}")
+    layout = layout or ("channels_first" if adaptive else "channels_last")
+    if adaptive and layout != "channels_first":
+        raise ValueError(f"layout must be 'channels_first' in the place of {old}, got {layout!r}")
+    slot = PoolingSlot(readout, layout, adaptive if keepdim is None else keepdim).train(model.training)
     tensors = [*model.parameters(), *model.buffers()]
     if tensors:
         slot.to(tensors[0].device)
+        for weight in slot.parameters():
+            weight.data = weight.data.to(tensors[0].dtype)
     parent, _, name = path.rpartition(".")
     setattr(model.get_submodule(parent), name, slot)
     return model

@@ -181,9 +181,9 @@ def call(**changes: object) -> DeletionCurve:
         ({"fractions": (-0.1,)}, r"fractions must .* got \(-0.1,\)"),
         ({"fractions": (NAN,)}, r"fractions must .* got \(nan,\)"),
         ({"inputs": torch.zeros(2, 10)}, r"inputs must have shape \(B, T, C\).*got \(2, 10\)"),
-        ({"targets": torch.zeros(3)}, r"targets must have shape .* B = 2, got \(3,\)"),
+        ({"targets": torch.zeros(3)}, r"targets must be a tensor of shape .* B = 2, got \(3,\)"),
+        ({"targets": torch.tensor([NAN, 0.0])}, "targets must be finite, got 1"),
         ({"ratings": torch.zeros(2, 9)}, r"ratings must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
-        ({"ratings": torch.zeros(2, 10).int()}, "ratings must be a floating point tensor, got torch.int32"),
         ({"ratings": torch.full((2, 10), NAN)}, "ratings must be finite on its valid steps, got 20"),
         ({"mask": torch.ones(2, 9)}, r"mask must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
         ({"function": lambda x: x}, r"function must return .* got \(2, 10, 1\)"),
@@ -199,3 +199,11 @@ def test_messages_of_interpolation() -> None:
         interpolate_out(torch.zeros(2, 5, 1), torch.zeros(2, 4).bool())
     with pytest.raises(ValueError, match=r"remove_mask must hold booleans .* got torch.float32"):
         interpolate_out(torch.zeros(2, 5, 1), torch.zeros(2, 5))
+
+
+def test_ratings_may_be_counts() -> None:
+    inputs, targets = bumps()
+    votes = torch.arange(20).reshape(2, 10)
+    assert deletion(third_step, inputs, targets, votes) == deletion(
+        third_step, inputs, targets, votes.double()
+    )

@@ -8,7 +8,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.selection import masked_means
@@ -52,6 +53,67 @@ def test_it_matches_the_reference(mode: str, seed: int, steps: int, masked: bool
     for name in ("width", "tail", "epsilon"):
         ours = getattr(core, name).numpy().reshape(getattr(expected, name).shape)
         np.testing.assert_allclose(ours, getattr(expected, name), rtol=0, atol=1e-8)
+
+
+OTHER = CrestConfig(sigma=3.0, dilation=1, epsilon_min=0.05, epsilon_max=0.5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_other_constants_reach_every_part(mode: str) -> None:
+    features = trajectories(seed=5)
+    options = {"sigma": 3.0, "dilation": 1, "eps_min": 0.05, "eps_max": 0.5}
+    expected = reference(features.numpy(), **MODES[mode], **options)
+    readout = CrestReadout(**MODES[mode], config=OTHER).double()
+    np.testing.assert_allclose(readout(features).numpy(), expected.pooled, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(readout.votes(features).numpy(), expected.votes)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_alpha_constants_reach_the_contrast(mode: str) -> None:
+    features = trajectories(seed=6)
+    readout = CrestReadout(**MODES[mode], config=CrestConfig(alpha_min=0.3, alpha_max=0.3)).double()
+    core = readout.select(features)
+    means = masked_means(features, core.selected)
+    expected = 0.3 * (means.selected - means.rest) + 0.7 * means.everything
+    torch.testing.assert_close(readout.eval()(features), expected)
+
+
+def sparse(steps: int = 256, period: int = 64) -> Tensor:
+    """Features that a rectifier gives: zero but for equal impacts of three steps."""
+    features = torch.zeros(2, steps, 4, dtype=torch.float64)
+    features[:, period // 2 :: period] = torch.tensor([1.0, 2.0, 0.0, -1.0], dtype=torch.float64)
+    features[:, period // 2 + 1 :: period] = 0.5
+    return features
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("period", [64, 10_000])
+def test_sparse_and_periodic_features_match_the_reference(mode: str, period: int) -> None:
+    """Exact ties and exact zeros, which rounding must not break, in float32 too, and whatever the padding."""
+    features = sparse(period=min(period, 256))
+    expected = reference(features.numpy(), **MODES[mode])
+    padded = torch.nn.functional.pad(features, (0, 0, 0, 100))
+    mask = lengths_mask(356, [256, 256])
+    for dtype, tolerance in ((torch.float64, 1e-7), (torch.float32, 1e-5)):
+        readout = CrestReadout(**MODES[mode]).to(dtype)
+        pooled = readout(features.to(dtype))
+        np.testing.assert_allclose(pooled.numpy(), expected.pooled, rtol=0, atol=tolerance)
+        again = CrestReadout(**MODES[mode]).to(dtype)(padded.to(dtype), mask)
+        torch.testing.assert_close(again, pooled, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-15, 1e15, 1e35])
+def test_the_scale_law_holds_over_the_range_of_float32(scale: float) -> None:
+    features = trajectories().float()
+    readout = CrestReadout("trajectory")
+    torch.testing.assert_close(readout(scale * features) / scale, readout(features), rtol=1e-4, atol=1e-4)
+
+
+def test_a_large_offset_costs_no_more_digits_than_the_features_have() -> None:
+    """The spacing of float32 at 1e4 is 1e-3; a sum of 70 such numbers would lose ten times that."""
+    features = trajectories().float()
+    readout = CrestReadout("trajectory", alpha=1.0)
+    torch.testing.assert_close(readout(features + 1e4), readout(features), rtol=0, atol=2e-3)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -134,13 +196,13 @@ def test_the_pooled_budget_is_a_running_average() -> None:
     cores = [own.select(batch) for batch in batches]
     width, tail = cores[0].width.mean(), cores[0].tail.mean()
     readout(batches[0])
-    torch.testing.assert_close(readout.running_width, width)
+    torch.testing.assert_close(readout.running.width, width)
     for batch, core in zip(batches[1:], cores[1:], strict=True):
         readout(batch)
         width, tail = 0.95 * width + 0.05 * core.width.mean(), 0.95 * tail + 0.05 * core.tail.mean()
-    torch.testing.assert_close(readout.running_width, width)
-    torch.testing.assert_close(readout.running_tail, tail)
-    assert readout.batches_seen == 3
+    torch.testing.assert_close(readout.running.width, width)
+    torch.testing.assert_close(readout.running.tail, tail)
+    assert readout.running.batches == 3
     readout.eval()
     epsilon = readout.select(trajectories(seed=9)).epsilon
     assert epsilon.unique().numel() == 1
@@ -151,7 +213,7 @@ def test_the_pooled_budget_is_a_running_average() -> None:
 
 
 def test_the_pooled_budget_is_in_the_state_dict_and_others_have_none() -> None:
-    assert set(CrestReadout().state_dict()) == {"running_width", "running_tail", "batches_seen"}
+    assert set(CrestReadout().state_dict()) == {"running.width", "running.tail", "running.batches"}
     assert CrestReadout("trajectory").state_dict() == {}
     assert CrestReadout(0.1).state_dict() == {}
 
@@ -167,8 +229,8 @@ def test_padding_rows_do_not_move_the_pooled_budget() -> None:
     readout, without = CrestReadout().double(), CrestReadout().double()
     readout(features, mask)
     without(features[:2])
-    torch.testing.assert_close(readout.running_width, without.running_width)
-    torch.testing.assert_close(readout.running_tail, without.running_tail)
+    torch.testing.assert_close(readout.running.width, without.running.width)
+    torch.testing.assert_close(readout.running.tail, without.running.tail)
     before = copy.deepcopy(readout.state_dict())
     readout(features, torch.zeros_like(mask))
     assert readout.state_dict() == before
@@ -179,10 +241,20 @@ def test_calibrate_is_the_plain_average() -> None:
     readout = CrestReadout().double().calibrate(batches)
     own = CrestReadout("trajectory").double()
     widths = torch.cat([own.select(batch).width for batch in batches])
-    torch.testing.assert_close(readout.running_width, widths.mean())
+    torch.testing.assert_close(readout.running.width, widths.mean())
+    tails = torch.cat([own.select(batch).tail for batch in batches])
+    torch.testing.assert_close(readout.running.tail, tails.mean())
+    assert readout.running.batches == 2
+    assert readout.running.tail != readout.running.width
+    mask = lengths_mask(70, [70, 40, 0])
+    halves = CrestReadout(split=True).double().calibrate([(batches[0], mask)])
+    expected = CrestReadout("trajectory", split=True).double().select(batches[0], mask).tail[:2].mean()
+    torch.testing.assert_close(halves.running.tail, expected)
     masked = CrestReadout().double().calibrate([(batches[0], lengths_mask(70, [70, 40, 0]))])
     expected = own.select(batches[0], lengths_mask(70, [70, 40, 0])).width[:2].mean()
-    torch.testing.assert_close(masked.running_width, expected)
+    torch.testing.assert_close(masked.running.width, expected)
+    as_a_loader_gives_it = CrestReadout().double().calibrate([[batches[0], lengths_mask(70, [70, 40, 0])]])
+    torch.testing.assert_close(as_a_loader_gives_it.running.width, expected)
     with pytest.raises(ValueError, match="batches must hold at least one trajectory"):
         CrestReadout().calibrate([])
     with pytest.raises(ValueError, match=r"calibrate needs budget='pooled', got budget=0\.1"):
@@ -198,10 +270,11 @@ def test_a_fixed_budget_covers_its_share() -> None:
 
 def test_alpha_can_be_fixed() -> None:
     features = trajectories()
-    readout = CrestReadout("trajectory", alpha=1.0)
-    core = readout.select(features)
-    means = masked_means(features, core.selected)
-    torch.testing.assert_close(readout(features), means.selected - means.rest)
+    for alpha in (0.0, 0.7, 1.0):
+        readout = CrestReadout("trajectory", alpha=alpha)
+        means = masked_means(features, readout.select(features).selected)
+        expected = alpha * (means.selected - means.rest) + (1 - alpha) * means.everything
+        torch.testing.assert_close(readout(features), expected)
 
 
 def test_the_stable_direction_avoids_the_event() -> None:
@@ -283,8 +356,11 @@ def test_config_is_checked(options: dict[str, float], message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": 1.4}, r"budget must lie in \(0, 1\], got 1.4"),
-        ({"budget": 0.0}, r"budget must lie in \(0, 1\], got 0.0"),
+        ({"budget": 1.4}, r"budget must be .* a number in \(0, 1\], got 1.4"),
+        ({"budget": 0.0}, r"budget must be .* a number in \(0, 1\], got 0.0"),
+        ({"budget": True}, "budget must be .* got True"),
+        ({"budget": None}, "budget must be .* got None"),
+        ({"config": {"sigma": 4.0}}, "config must be a CrestConfig, got dict"),
         ({"budget": "batch"}, "budget must be 'pooled', 'trajectory' or a number .* got 'batch'"),
         ({"direction": "up"}, "direction must be 'transient' or 'stable', got 'up'"),
         ({"alpha": 2.0}, r"alpha must lie in \[0, 1\], got 2.0"),
@@ -295,5 +371,65 @@ def test_options_are_checked(options: dict[str, object], message: str) -> None:
         CrestReadout(**options)
 
 
+def test_the_averages_stay_in_single_precision() -> None:
+    """In bfloat16, 0.05 of a small change is lost and the average never moves."""
+    readout = CrestReadout().bfloat16()
+    assert readout.running.width.dtype == torch.float32
+    assert CrestReadout().double().running.tail.dtype == torch.float64
+
+
+@pytest.mark.unchecked
+def test_a_tensor_is_not_a_collection_of_batches() -> None:
+    with pytest.raises(ValueError, match=r"batches must be an iterable of batches, .* pass \[features\]"):
+        CrestReadout().calibrate(trajectories())
+
+
 def test_repr_shows_what_differs() -> None:
+    assert "budget='pooled', sigma=4.0\n" in repr(CrestReadout(config=CrestConfig(sigma=4.0)))
     assert repr(CrestReadout(0.1, split=True)) == "CrestReadout(budget=0.1, split=True)"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_step_weights_are_the_absolute_gradients(mode: str) -> None:
+    """p is linear in the features for a given selection, so its gradient is each step's weight."""
+    features = trajectories(seed=3).requires_grad_()
+    mask = lengths_mask(70, [70, 40, 3])
+    readout = CrestReadout(**MODES[mode]).double().eval()
+    readout(features, mask).sum().backward()
+    size = features.grad.abs().sum(2)
+    torch.testing.assert_close(readout.step_weights(features, mask), size / size.sum(1, keepdim=True))
+
+
+def test_a_checkpointed_forward_pass_is_counted_once() -> None:
+    """Else the repeated pass would move the budget, and the gradients would be those of another selection."""
+    gradients = {}
+    for again in (False, True):
+        readout = CrestReadout().double()
+        readout(trajectories(seed=1))
+        features = trajectories(seed=2).requires_grad_()
+        pooled = checkpoint(readout, features, use_reentrant=False) if again else readout(features)
+        pooled.square().sum().backward()
+        gradients[again] = features.grad
+        assert readout.running.batches == 2
+    torch.testing.assert_close(gradients[True], gradients[False])
+
+
+def test_a_checkpoint_without_averages_means_none_seen() -> None:
+    model = nn.Sequential(nn.Linear(5, 5), nn.Identity())
+    state = model.state_dict()
+    model[1] = CrestReadout()
+    model[1](trajectories().float())
+    fresh = nn.Sequential(nn.Linear(5, 5), CrestReadout())
+    fresh.load_state_dict(state)
+    assert fresh[1].running.batches == 0
+    incomplete = model.state_dict()
+    del incomplete["1.running.tail"]
+    with pytest.raises(RuntimeError, match=r"running\.tail"):
+        fresh.load_state_dict(incomplete)
+
+
+def test_reset_forgets_the_averages() -> None:
+    readout = CrestReadout()
+    readout(trajectories().float())
+    readout.running.reset_parameters()
+    assert [float(value) for value in readout.state_dict().values()] == [0.0, 0.0, 0.0]

@@ -91,3 +91,16 @@ def test_where_everything_is_selected_the_rest_is_the_global_mean() -> None:
 def test_votes_count_channels() -> None:
     selected = torch.tensor([[[True, True], [False, True], [False, False]]])
     assert vote_count(selected).tolist() == [[2, 1, 0]]
+
+
+def test_functions_can_be_used_alone_in_half_precision_and_with_gradients() -> None:
+    ranking = torch.rand(2, 30, 3, dtype=torch.bfloat16, requires_grad=True)
+    for count in (4, torch.tensor(4), torch.tensor([4, 4]), torch.tensor([[4], [4]])):
+        assert (top_steps(ranking, count).sum(1) >= 4).all()
+    ones = torch.ones(1, 300, 1, dtype=torch.bfloat16)
+    assert float(masked_means(ones, ones > 0).selected) == 1
+
+
+def test_more_steps_than_are_valid_still_select_no_padding() -> None:
+    mask = torch.arange(6)[None] < 4
+    assert top_steps(torch.rand(1, 6, 1), 6, mask)[0, :, 0].tolist() == [True] * 4 + [False] * 2

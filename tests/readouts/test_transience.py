@@ -102,3 +102,14 @@ def test_fast_lengths_are_long_enough_and_smooth(steps: int) -> None:
     while odd % 2 == 0:
         odd //= 2
     assert odd < 64
+
+
+def test_functions_can_be_used_alone_with_padding_of_any_content() -> None:
+    features = noise(steps=40)
+    mask = torch.arange(40).expand(2, 40) < 30
+    dirty = features.masked_fill(~mask.unsqueeze(-1), float("nan"))
+    for function in (low_pass, channel_transience):
+        result = function(dirty, mask)
+        torch.testing.assert_close(result[:, :30], function(features[:, :30]), rtol=0, atol=1e-12)
+        assert (result[:, 30:] == 0).all()
+        assert function(features.bfloat16()).dtype == torch.float32

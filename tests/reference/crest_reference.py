@@ -17,7 +17,9 @@ Ints = NDArray[np.int64]
 
 DELTA = 1e-12
 FLAT = 1e-6
-WHOLE = 1e-9
+WHOLE = 1e-5
+TIE = 1e-5
+FLOOR = 1e-5
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,23 @@ def low_pass(F: Floats, m: Bools, sigma: float) -> Floats:
 
 
 def channel_residual(F: Floats, m: Bools, sigma: float) -> Floats:
-    """r_tj = |F_tj - LP(F_.j)_t| / (sum_u |F_uj - LP(F_.j)_u| + delta), 0 at padded t."""
+    """r_tj = |F_tj - LP(F_.j)_t| / (sum_u |F_uj - LP(F_.j)_u| + delta), 0 at padded t.
+
+    Distances below 1e-5 of the channel's reach, max |F_tj - F_0j|, are 0; delta is in units of that reach.
+    """
     T, D = F.shape
     steps = valid_steps(m)
     smooth = low_pass(F, m, sigma)
     out = np.zeros((T, D))
     for j in range(D):
-        total = math.fsum(abs(float(F[u, j] - smooth[u, j])) for u in steps)
+        reach = max((abs(float(F[t, j] - F[steps[0], j])) for t in steps), default=0.0)
+        if reach == 0:
+            continue
+        distance = {t: abs(float(F[t, j] - smooth[t, j])) / reach for t in steps}
+        distance = {t: value if value > FLOOR else 0.0 for t, value in distance.items()}
+        total = math.fsum(distance.values())
         for t in steps:
-            out[t, j] = abs(float(F[t, j] - smooth[t, j])) / (total + DELTA)
+            out[t, j] = distance[t] / (total + DELTA)
     return out
 
 
@@ -165,13 +175,18 @@ def budget_count(epsilon: float, T_v: int, d: int) -> int:
 
 
 def top_steps(values: Floats, m: Bools, count: int, direction: str) -> list[int]:
-    """Valid steps of the `count` largest values (smallest if "stable"), all ties with the last included."""
+    """Valid steps of the `count` largest values (smallest if "stable"), all ties with the last included.
+
+    No more of the largest than there are above zero; a tie is a difference below 1e-5 of the largest.
+    """
     steps = valid_steps(m)
+    tie = TIE * max(abs(float(values[t])) for t in steps)
     if direction == "transient":
+        count = max(1, min(count, sum(values[t] > 0 for t in steps)))
         threshold = sorted((float(values[t]) for t in steps), reverse=True)[count - 1]
-        return [t for t in steps if values[t] >= threshold]
+        return [t for t in steps if values[t] >= threshold - tie]
     threshold = sorted(float(values[t]) for t in steps)[count - 1]
-    return [t for t in steps if values[t] <= threshold]
+    return [t for t in steps if values[t] <= threshold + tie]
 
 
 def dilate(chosen: list[int], m: Bools, d: int) -> Bools:

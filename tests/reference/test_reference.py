@@ -123,7 +123,7 @@ def test_impulse_at_a_fixed_budget() -> None:
 
 
 def test_stable_direction_selects_the_step_farthest_from_the_impulse() -> None:
-    out = crest(impulses(40), budget=0.04, direction="stable")
+    out = crest(impulses(40), budget=0.04, direction="stable", sigma=30.0)
     assert np.flatnonzero(out.selected[0, :, 0]).tolist() == [98, 99, 100]
     assert out.pooled[0, 0] == pytest.approx(-0.92 / 98 + 0.08 / 101)
 

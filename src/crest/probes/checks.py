@@ -16,6 +16,8 @@ def require_shape(name: str, value: Tensor, letters: str, expected: Sequence[int
         Traceback (most recent call last):
         ValueError: pooled must have shape (B, D) = (2, 4), got (2, 3)
     """
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name} must be a torch tensor, got {type(value).__name__}")
     fits = value.ndim == len(expected) and all(
         size > 0 if wanted is None else size == wanted
         for size, wanted in zip(value.shape, expected, strict=True)
@@ -64,7 +66,9 @@ def as_flags(name: str, value: Tensor, like: Tensor, validate: bool = True) -> S
     """
     require_shape(name, value, "(B, T)", like.shape[:2])
     if value.is_floating_point() or value.is_complex():
-        raise ValueError(f"{name} must hold booleans or the integers 0 and 1, got {value.dtype}")
+        raise ValueError(
+            f"{name} must hold booleans or the integers 0 and 1 ({name}.bool() converts), got {value.dtype}"
+        )
     if value.dtype == torch.bool:
         return value.to(like.device)
     others = value[(value != 0) & (value != 1)] if validate else value[:0]
@@ -83,19 +87,6 @@ def as_mask(mask: Tensor | None, like: Tensor, validate: bool = True) -> StepMas
     if mask is None:
         return torch.ones(like.shape[:2], dtype=torch.bool, device=like.device)
     return as_flags("mask", mask, like, validate)
-
-
-def at_least_float32(*tensors: Tensor) -> torch.dtype:
-    """The widest dtype among the tensors, and float32 if all are narrower.
-
-    Example:
-        >>> at_least_float32(torch.zeros(1, dtype=torch.float16))
-        torch.float32
-    """
-    dtype = torch.float32
-    for tensor in tensors:
-        dtype = torch.promote_types(dtype, tensor.dtype)
-    return dtype
 
 
 def predictions(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:

@@ -9,11 +9,19 @@ another gets exactly the chance level, whatever the order of the steps.
 import torch
 from torch import Tensor
 
-from crest.arrays import Counts, EventMask, Features, PerTrajectory, Pooled, StepMask, StepScores
+from crest.arrays import (
+    Counts,
+    EventMask,
+    Features,
+    PerTrajectory,
+    Pooled,
+    StepMask,
+    StepScores,
+    at_least_float32,
+)
 from crest.probes.checks import (
     as_flags,
     as_mask,
-    at_least_float32,
     require_finite,
     require_floating,
     require_shape,

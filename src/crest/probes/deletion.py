@@ -7,11 +7,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from crest.arrays import StepMask, StepScores
+from crest.arrays import StepMask, StepScores, at_least_float32
 from crest.probes.checks import (
     as_flags,
     as_mask,
-    at_least_float32,
     predictions,
     require_finite,
     require_floating,
@@ -130,7 +129,8 @@ def deletion(
 
     Args:
         function: Any callable from (B, T, C) to (B,) or (B, 1); called without gradients. One that needs
-            the mask closes over it.
+            the mask closes over it. Put a model in evaluation mode first: in training mode, batch
+            normalisation and CREST's pooled budget would learn from the deleted inputs.
         inputs: (B, T, C).
         targets: (B,) or (B, 1).
         ratings: (B, T), higher goes first: credit scores, attention weights, saliency.
@@ -150,8 +150,9 @@ def deletion(
         raise ValueError(f"fractions must be increasing and lie in [0, 1], got {asked}")
     require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
     require_shape("ratings", ratings, "(B, T)", inputs.shape[:2])
-    require_floating("ratings", ratings)
-    ratings, valid = ratings.detach().to(inputs.device), as_mask(mask, inputs)
+    # Whole numbers too, such as the votes of CREST.
+    ratings = ratings.detach().to(inputs.device, at_least_float32(ratings))
+    valid = as_mask(mask, inputs)
     require_finite("ratings", ratings, valid)
     points = asked if asked[:1] == (0.0,) else (0.0, *asked)
     removals = [highest_rated(ratings, fraction, valid) for fraction in points]
@@ -179,10 +180,12 @@ def error_without(
     """
     with torch.no_grad():
         changed = interpolate_out(inputs.detach(), remove_mask, mask)
-        if targets.shape not in {(len(inputs),), (len(inputs), 1)}:
+        if not isinstance(targets, Tensor) or targets.shape not in {(len(inputs),), (len(inputs), 1)}:
+            got = tuple(targets.shape) if isinstance(targets, Tensor) else type(targets).__name__
             raise ValueError(
-                f"targets must have shape (B,) or (B, 1), B = {len(inputs)}, got {tuple(targets.shape)}"
+                f"targets must be a tensor of shape (B,) or (B, 1), B = {len(inputs)}, got {got}"
             )
+        require_finite("targets", targets)
         answer = predictions(function, changed)
         dtype = at_least_float32(answer, targets)
         return float(error(answer.to(dtype), targets.reshape(-1).to(answer.device, dtype)))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from crest.arrays import StepScores
-from crest.probes.checks import at_least_float32, predictions, require_floating, require_shape
+from crest.arrays import StepScores, at_least_float32
+from crest.probes.checks import predictions, require_floating, require_shape
 
 _ORDERS = {"l2": 2.0, "l1": 1.0, "max": float("inf")}
 
@@ -15,7 +15,7 @@ def saliency(function: Callable[[Tensor], Tensor], inputs: Tensor, reduce: str =
     """Size of the input gradient at each step, (B, T), non-negative, without a graph.
 
     The outputs are summed over the batch before the gradient is taken, so the trajectories must not
-    influence each other: put batch normalisation in evaluation mode. The caller's tensors and the `.grad`
+    influence each other: put the model in evaluation mode. The caller's tensors and the `.grad`
     of the parameters stay as they are, and an outer `no_grad` or `inference_mode` does not matter. On a
     GPU, cuDNN's recurrent layers in evaluation mode refuse a backward pass: call this under
     `torch.backends.cudnn.flags(enabled=False)`.

@@ -13,7 +13,7 @@ class AttentionReadout(WeightedReadout):
     """
 
     def __init__(self, width: int, *, validate: bool = True) -> None:
-        super().__init__(validate=validate)
+        super().__init__(width=width, validate=validate)
         self.query = learned_vector(width)
 
     def _weights(self, features: Features, mask: StepMask) -> StepScores:

@@ -5,7 +5,16 @@ import abc
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import EventMask, Features, Pooled, Profile, ProfileMask, StepMask, StepScores
+from crest.arrays import (
+    EventMask,
+    Features,
+    Pooled,
+    Profile,
+    ProfileMask,
+    StepMask,
+    StepScores,
+    at_least_float32,
+)
 
 
 def checked(features: Features, mask: StepMask | None, finite: bool = True) -> Features:
@@ -39,14 +48,17 @@ def _check_finite(features: Features) -> None:
 
 
 def _check_shapes(features: Features, mask: StepMask | None) -> None:
+    for name, value in (("features", features), ("mask", mask)):
+        if value is not None and not isinstance(value, Tensor):
+            raise ValueError(f"{name} must be a torch tensor, got {type(value).__name__}")
     if features.ndim != 3 or features.numel() == 0:
         raise ValueError(f"features must have shape (B, T, D), none of them 0, got {tuple(features.shape)}")
     if not features.is_floating_point():
         raise ValueError(f"features must be floating point, got {features.dtype}")
     if mask is not None and (mask.shape != features.shape[:2] or mask.dtype != torch.bool):
         raise ValueError(
-            f"mask must be boolean (True = valid) of shape {tuple(features.shape[:2])}, "
-            f"got {mask.dtype} {tuple(mask.shape)}"
+            "mask must be boolean (True = valid; mask.bool() converts) of shape "
+            f"{tuple(features.shape[:2])}, got {mask.dtype} {tuple(mask.shape)}"
         )
 
 
@@ -57,8 +69,14 @@ def valid_steps(features: Features, mask: StepMask | None) -> StepMask:
 
 def weighted_sum(features: Features, weights: StepScores) -> Pooled:
     """Sum over steps of weight times feature: added up in float32 at least, in the features' dtype."""
-    dtype = torch.promote_types(features.dtype, torch.float32)
-    return torch.bmm(weights.to(dtype).unsqueeze(1), features.to(dtype)).squeeze(1).to(features.dtype)
+    # Not a matrix product: autocast would take that back to half precision.
+    dtype = at_least_float32(features, weights)
+    return (weights.to(dtype).unsqueeze(-1) * features.to(dtype)).sum(1).to(features.dtype)
+
+
+def equal_weights(steps: StepMask, features: Features) -> StepScores:
+    """The same weight on each of the given steps, in float32 at least: half precision has no good 1/T."""
+    return steps.to(at_least_float32(features)) / steps.sum(1, keepdim=True).clamp(min=1)
 
 
 def masked_softmax(logits: Profile, mask: ProfileMask) -> Profile:
@@ -76,13 +94,24 @@ class Readout(nn.Module, abc.ABC):
     """Pool step features into one vector per trajectory, without labels.
 
     Args:
+        width: number of feature channels D that the readout is made for; None for any.
         validate: refuse NaN and inf in valid steps. Costs one pass over the features (on a GPU, one
             synchronisation); switch it off for speed.
     """
 
-    def __init__(self, *, validate: bool = True) -> None:
+    def __init__(self, *, width: int | None = None, validate: bool = True) -> None:
         super().__init__()
+        if width is not None and width < 1:
+            raise ValueError(f"width must be the number of feature channels, at least 1, got {width}")
+        self.width = width
         self.validate = validate
+
+    def checked(self, features: Features, mask: StepMask | None) -> Features:
+        """Features with padded steps set to zero, after the checks at the public door."""
+        features = checked(features, mask, self.validate)
+        if self.width is not None and features.shape[2] != self.width:
+            raise ValueError(f"features must have width = {self.width} channels, got {features.shape[2]}")
+        return features
 
     @abc.abstractmethod
     def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
@@ -101,13 +130,13 @@ class WeightedReadout(Readout):
 
     def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = checked(features, mask, self.validate)
+        features = self.checked(features, mask)
         return weighted_sum(features, self._weights(features, valid_steps(features, mask)))
 
     def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
         """The weights that `forward` sums with."""
-        features = checked(features, mask, self.validate)
-        return self._weights(features, valid_steps(features, mask))
+        features = self.checked(features, mask)
+        return self._weights(features, valid_steps(features, mask)).to(features.dtype)
 
     @abc.abstractmethod
     def _weights(self, features: Features, mask: StepMask) -> StepScores:
@@ -132,8 +161,6 @@ class EventReadout(nn.Module, abc.ABC):
 
 def learned_vector(width: int) -> nn.Parameter:
     """A learned vector of unit expected norm, the start of every learned query and register."""
-    if width < 1:
-        raise ValueError(f"width must be the number of feature channels, at least 1, got {width}")
     return nn.Parameter(torch.randn(width) / width**0.5)
 
 

@@ -1,6 +1,7 @@
 """CREST's constants: one frozen value, shared by every system."""
 
 import dataclasses
+import math
 from typing import Any
 
 
@@ -41,9 +42,9 @@ class CrestConfig:
     """What a batch leaves of the running average in the pooled budget."""
 
     def __post_init__(self) -> None:
-        if not self.sigma > 0:
+        if not (math.isfinite(self.sigma) and self.sigma > 0):
             raise ValueError(f"sigma must be positive, in steps, got {self.sigma}")
-        if not (isinstance(self.dilation, int) and self.dilation >= 0):
+        if isinstance(self.dilation, bool) or not (isinstance(self.dilation, int) and self.dilation >= 0):
             raise ValueError(f"dilation must be a whole number of steps, 0 or more, got {self.dilation}")
         if not self.delta > 0:
             raise ValueError(f"delta must be positive, got {self.delta}")
@@ -61,6 +62,12 @@ class CrestConfig:
             )
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum must lie in [0, 1), got {self.momentum}")
+
+    def changes(self) -> dict[str, float]:
+        """The constants that differ from the defaults."""
+        current = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        return {name: value for name, value in current.items() if value != defaults[name]}
 
     @classmethod
     def sources(cls) -> dict[str, str]:

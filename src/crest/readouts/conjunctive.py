@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import Features, Pooled, StepMask, StepScores
-from crest.readouts.base import Readout, checked, valid_steps, weighted_sum
+from crest.arrays import Features, Pooled, StepMask, StepScores, at_least_float32
+from crest.readouts.base import Readout, equal_weights, valid_steps, weighted_sum
 
 
 class ConjunctiveReadout(Readout):
@@ -21,25 +21,24 @@ class ConjunctiveReadout(Readout):
     """
 
     def __init__(self, width: int, *, hidden: int = 8, validate: bool = True) -> None:
-        super().__init__(validate=validate)
+        super().__init__(width=width, validate=validate)
         self.attention = nn.Sequential(
             nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, 1), nn.Sigmoid()
         )
 
     def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = checked(features, mask, self.validate)
+        features = self.checked(features, mask)
         valid = valid_steps(features, mask)
-        return weighted_sum(
-            features, self._attention(features, valid) / valid.sum(1, keepdim=True).clamp(min=1)
-        )
+        return weighted_sum(features, self._attention(features, valid) * equal_weights(valid, features))
 
     def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
         """Attention of each step as a share of the trajectory's sum."""
-        features = checked(features, mask, self.validate)
+        features = self.checked(features, mask)
         attention = self._attention(features, valid_steps(features, mask))
-        return attention / attention.sum(1, keepdim=True).clamp(min=torch.finfo(attention.dtype).tiny)
+        shares = attention / attention.sum(1, keepdim=True).clamp(min=torch.finfo(attention.dtype).tiny)
+        return shares.to(features.dtype)
 
     def _attention(self, features: Features, valid: StepMask) -> StepScores:
         attention: Tensor = self.attention(features).squeeze(-1)
-        return attention * valid
+        return attention.to(at_least_float32(features)) * valid

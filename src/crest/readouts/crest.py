@@ -1,15 +1,25 @@
 """CREST: select transient steps channel by channel, pool their contrast with the rest."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, PerProfile, Pooled, Selection, StepCounts, StepMask, StepScores
-from crest.readouts.base import Readout, checked
+from crest.arrays import (
+    Features,
+    PerProfile,
+    Pooled,
+    Selection,
+    StepCounts,
+    StepMask,
+    StepScores,
+    at_least_float32,
+)
+from crest.readouts.base import Readout
 from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
 from crest.readouts.config import CrestConfig
+from crest.readouts.running import RunningBudget
 from crest.readouts.selection import (
     MaskedMeans,
     dilate,
@@ -57,7 +67,9 @@ class CrestReadout(Readout):
         budget: how the event fraction is found. "trajectory": from each trajectory's own profile, as the
             paper's text has it. "pooled": width and tail are averaged over the batch and kept as a running
             average over training batches, frozen in evaluation and saved in the `state_dict`; until a first
-            training batch was seen, evaluation uses each trajectory's own. A number in (0, 1]: fixed.
+            training batch was seen, evaluation uses each trajectory's own. In distributed training each
+            process moves its own and the first one's are broadcast, as batch normalisation does it. A
+            number in (0, 1]: fixed.
         direction: "transient" selects the steps with the largest residual, "stable" those with the smallest
             (the paper's ablation).
         alpha: a fixed contrast weight in [0, 1] instead of the one that follows from the budget.
@@ -74,10 +86,6 @@ class CrestReadout(Readout):
         (torch.Size([8, 16]), True)
     """
 
-    running_width: Tensor
-    running_tail: Tensor
-    batches_seen: Tensor
-
     def __init__(
         self,
         budget: Literal["pooled", "trajectory"] | float = "pooled",
@@ -89,39 +97,39 @@ class CrestReadout(Readout):
         validate: bool = True,
     ) -> None:
         super().__init__(validate=validate)
-        if isinstance(budget, str):
-            if budget not in ("pooled", "trajectory"):
-                raise ValueError(
-                    f"budget must be 'pooled', 'trajectory' or a number in (0, 1], got {budget!r}"
-                )
-        elif not 0 < budget <= 1:
-            raise ValueError(f"budget must lie in (0, 1], got {budget}")
+        named = isinstance(budget, str) and budget in ("pooled", "trajectory")
+        if not named and (
+            isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget <= 1
+        ):
+            raise ValueError(f"budget must be 'pooled', 'trajectory' or a number in (0, 1], got {budget!r}")
         if direction not in ("transient", "stable"):
             raise ValueError(f"direction must be 'transient' or 'stable', got {direction!r}")
         if alpha is not None and not 0 <= alpha <= 1:
             raise ValueError(f"alpha must lie in [0, 1], got {alpha}")
+        if config is not None and not isinstance(config, CrestConfig):
+            raise ValueError(f"config must be a CrestConfig, got {type(config).__name__}")
         self.budget = budget
         self.direction = direction
         self.alpha = alpha
         self.split = split
         self.config = config or CrestConfig()
-        pooled = budget == "pooled"
-        self.register_buffer("running_width", torch.zeros(()) if pooled else None)
-        self.register_buffer("running_tail", torch.zeros(()) if pooled else None)
-        self.register_buffer("batches_seen", torch.zeros((), dtype=torch.int64) if pooled else None)
+        self.running = RunningBudget(self.config.momentum) if budget == "pooled" else None
 
     def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
         series = self._series(features, mask)
-        core = self._select(series.detach(), mask, observe=self.training)
+        core = self._select(series, mask, observe=self.training)
         return contrast(masked_means(series, core.selected, mask), core.alpha).to(features.dtype)
 
     def select(self, features: Features, mask: StepMask | None = None) -> Core:
-        """The selected steps with their budget; changes no running average."""
-        return self._select(self._series(features.detach(), mask), mask, observe=False)
+        """The selected steps with their budget, as a `Core`; changes no running average.
+
+        `select(features).epsilon` at `config.epsilon_max` (0.3) says that no sharp event core was found.
+        """
+        return self._select(self._series(features, mask), mask, observe=False)
 
     def votes(self, features: Features, mask: StepMask | None = None) -> StepCounts:
-        """How many channels chose each step: where the event is, for free."""
+        """How many channels chose each step (B, T): where the event is, for free. Padding gets none."""
         return vote_count(self.select(features, mask).selected)
 
     def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
@@ -139,7 +147,7 @@ class CrestReadout(Readout):
         weights = alpha * (_share(inside) - _share(rest)) + (1 - alpha) * _share(present)
         return _share(weights.abs().mean(-1)).to(features.dtype)
 
-    def calibrate(self, batches: Iterable[Tensor | tuple[Tensor, Tensor | None]]) -> "CrestReadout":
+    def calibrate(self, batches: Iterable[Tensor | Sequence[Tensor | None]]) -> "CrestReadout":
         """Set the pooled budget to the plain average over these batches, and return the readout.
 
         A batch is features (B, T, D), or a pair of features and mask (B, T).
@@ -149,25 +157,19 @@ class CrestReadout(Readout):
 
         Example:
             >>> readout = CrestReadout().calibrate([torch.randn(4, 64, 8), torch.randn(2, 64, 8)])
-            >>> int(readout.batches_seen)
+            >>> int(readout.running.batches)
             2
         """
-        if self.budget != "pooled":
+        if self.running is None:
             raise ValueError(f"calibrate needs budget='pooled', got budget={self.budget!r}")
-        width, tail, total, seen = 0.0, 0.0, 0, 0
+        if isinstance(batches, Tensor):
+            raise ValueError("batches must be an iterable of batches, got one tensor: pass [features]")
+        seen = []
         for batch in batches:
-            features, mask = batch if isinstance(batch, tuple) else (batch, None)
+            features, mask = batch if isinstance(batch, tuple | list) else (batch, None)
             core = self.select(features, mask)
-            present = torch.ones_like(core.width) if mask is None else mask.any(1, keepdim=True)
-            width += float((core.width * present).sum())
-            tail += float((core.tail * present).sum())
-            total += int(present.expand_as(core.width).sum())
-            seen += 1
-        if total == 0:
-            raise ValueError("batches must hold at least one trajectory with a valid step, got none")
-        self.running_width.fill_(width / total)
-        self.running_tail.fill_(tail / total)
-        self.batches_seen.fill_(seen)
+            seen.append((core.width, core.tail, mask))
+        self.running.average(seen)
         return self
 
     def extra_repr(self) -> str:
@@ -176,15 +178,15 @@ class CrestReadout(Readout):
         parts += ["direction='stable'"] if self.direction == "stable" else []
         parts += [f"alpha={self.alpha}"] if self.alpha is not None else []
         parts += ["split=True"] if self.split else []
+        parts += [f"{name}={value}" for name, value in self.config.changes().items()]
         return ", ".join(parts)
 
     def _series(self, features: Features, mask: StepMask | None) -> Features:
         """Checked features in float32 at least, with time contiguous in memory: FFT and sort run along it."""
-        features = checked(features, mask, self.validate)
+        features = self.checked(features, mask)
         if self.split and features.shape[-1] < 2:
             raise ValueError("split=True needs at least two channels in features, got 1")
-        dtype = torch.promote_types(features.dtype, torch.float32)
-        return features.to(dtype).transpose(1, 2).contiguous().transpose(1, 2)
+        return features.to(at_least_float32(features)).transpose(1, 2).contiguous().transpose(1, 2)
 
     @torch.no_grad()
     def _select(self, series: Features, mask: StepMask | None, observe: bool) -> Core:
@@ -204,6 +206,9 @@ class CrestReadout(Readout):
         ranking = profile.transpose(1, 2) if self.split else transience
         if self.direction == "stable":
             ranking = -ranking
+        else:
+            # No step without a residual counts as transient, however large the budget.
+            count = count.minimum((ranking > 0).sum(1)).clamp(min=1)
         selected = dilate(top_steps(ranking, count, mask), config.dilation, mask)
         if self.split:
             other_half = (torch.arange(series.shape[2], device=series.device) + 1) % 2
@@ -214,28 +219,14 @@ class CrestReadout(Readout):
         valid = None if mask is None else mask.unsqueeze(1)
         width = participation_width(profile, valid, self.config.delta)
         tail = otsu_tail(profile, valid)
-        if self.budget == "trajectory":
-            return event_budget(width, tail, self.config), width, tail
-        if self.budget == "pooled":
+        if self.running is not None:
             if observe:
-                self._observe(width, tail, mask)
-            seen = self.batches_seen > 0
-            pooled_width = torch.where(seen, self.running_width.to(width.dtype), width)
-            pooled_tail = torch.where(seen, self.running_tail.to(tail.dtype), tail)
+                self.running.observe(width, tail, mask)
+            pooled_width, pooled_tail = self.running(width, tail)
             return event_budget(pooled_width, pooled_tail, self.config), width, tail
-        return torch.full_like(width, float(self.budget)), width, tail
-
-    def _observe(self, width: Tensor, tail: Tensor, mask: StepMask | None) -> None:
-        """Move the running averages towards this batch; trajectories without a valid step do not count."""
-        present = torch.ones_like(width) if mask is None else mask.any(1, keepdim=True).expand_as(width)
-        present = present.to(width.dtype)
-        total = present.sum()
-        # The first batch sets the averages; a batch of padding only leaves them as they are.
-        step = torch.where(self.batches_seen > 0, 1 - self.config.momentum, 1.0) * (total > 0)
-        share = present / total.clamp(min=1)
-        self.running_width += step * ((width * share).sum() - self.running_width)
-        self.running_tail += step * ((tail * share).sum() - self.running_tail)
-        self.batches_seen += total > 0
+        if isinstance(self.budget, str):
+            return event_budget(width, tail, self.config), width, tail
+        return torch.full_like(width, self.budget), width, tail
 
 
 def _share(weights: Tensor) -> Tensor:

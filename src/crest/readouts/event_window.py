@@ -3,7 +3,7 @@
 import torch
 
 from crest.arrays import EventMask, Features, Pooled, StepMask, StepScores
-from crest.readouts.base import EventReadout, checked, valid_steps, weighted_sum
+from crest.readouts.base import EventReadout, checked, equal_weights, valid_steps, weighted_sum
 
 
 class EventWindowReadout(EventReadout):
@@ -23,14 +23,14 @@ class EventWindowReadout(EventReadout):
     def step_weights(self, features: Features, events: EventMask, mask: StepMask | None = None) -> StepScores:
         """Equal weights on the event steps."""
         features = checked(features, mask, self.validate)
-        return self._weights(features, events, valid_steps(features, mask))
+        return self._weights(features, events, valid_steps(features, mask)).to(features.dtype)
 
     def _weights(self, features: Features, events: EventMask, valid: StepMask) -> StepScores:
         if events.shape != valid.shape or events.dtype != torch.bool:
             raise ValueError(
-                f"events must be boolean of shape {tuple(valid.shape)}, "
+                f"events must be boolean (events.bool() converts) of shape {tuple(valid.shape)}, "
                 f"got {events.dtype} {tuple(events.shape)}"
             )
         inside = events & valid
         inside = torch.where(inside.any(1, keepdim=True), inside, valid)
-        return inside.to(features.dtype) / inside.sum(1, keepdim=True).clamp(min=1)
+        return equal_weights(inside, features)

@@ -18,7 +18,7 @@ class GatedAttentionReadout(WeightedReadout):
 
     # our choice: docs/choices.md#scorer-size
     def __init__(self, width: int, *, hidden: int = 64, validate: bool = True) -> None:
-        super().__init__(validate=validate)
+        super().__init__(width=width, validate=validate)
         self.content = nn.Linear(width, hidden)
         self.gate = nn.Linear(width, hidden)
         self.score = nn.Linear(hidden, 1)

@@ -2,8 +2,8 @@
 
 import torch
 
-from crest.arrays import Features, Pooled, StepMask, StepScores
-from crest.readouts.base import Readout, checked, valid_steps
+from crest.arrays import Features, Pooled, StepMask, StepScores, at_least_float32
+from crest.readouts.base import Readout, valid_steps
 
 
 class MaxReadout(Readout):
@@ -16,15 +16,17 @@ class MaxReadout(Readout):
 
     def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = checked(features, mask, self.validate)
+        features = self.checked(features, mask)
         valid = valid_steps(features, mask)
         largest = features.masked_fill(~valid.unsqueeze(-1), -torch.inf).amax(1)
         return torch.where(valid.any(1, keepdim=True), largest, 0.0)
 
     def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
         """Share of the channels that have their maximum at each step (the first one, where tied)."""
-        features = checked(features, mask, self.validate)
+        features = self.checked(features, mask)
         valid = valid_steps(features, mask)
         winners = features.masked_fill(~valid.unsqueeze(-1), -torch.inf).argmax(1)
-        shares = torch.nn.functional.one_hot(winners, features.shape[1]).to(features.dtype).mean(1)
-        return shares * valid.any(1, keepdim=True)
+        shares = (
+            torch.nn.functional.one_hot(winners, features.shape[1]).to(at_least_float32(features)).mean(1)
+        )
+        return (shares * valid.any(1, keepdim=True)).to(features.dtype)

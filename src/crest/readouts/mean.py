@@ -1,7 +1,7 @@
 """Mean over valid steps: the pooled reader of Proposition 1."""
 
 from crest.arrays import Features, StepMask, StepScores
-from crest.readouts.base import WeightedReadout
+from crest.readouts.base import WeightedReadout, equal_weights
 
 
 class MeanReadout(WeightedReadout):
@@ -14,4 +14,4 @@ class MeanReadout(WeightedReadout):
     """
 
     def _weights(self, features: Features, mask: StepMask) -> StepScores:
-        return mask.to(features.dtype) / mask.sum(1, keepdim=True).clamp(min=1)
+        return equal_weights(mask, features)

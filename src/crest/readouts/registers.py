@@ -6,7 +6,6 @@ from torch import nn
 from crest.arrays import Features, Pooled, StepMask, StepScores
 from crest.readouts.base import (
     Readout,
-    checked,
     learned_vector,
     masked_softmax,
     scaled_scores,
@@ -26,7 +25,7 @@ class RegistersReadout(Readout):
 
     # our choice: docs/choices.md#registers
     def __init__(self, width: int, *, registers: int = 4, validate: bool = True) -> None:
-        super().__init__(validate=validate)
+        super().__init__(width=width, validate=validate)
         if registers < 1:
             raise ValueError(f"registers must be at least 1, got {registers}")
         self.query = learned_vector(width)
@@ -34,7 +33,7 @@ class RegistersReadout(Readout):
 
     def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = checked(features, mask, self.validate)
+        features = self.checked(features, mask)
         valid = valid_steps(features, mask)
         registers = self.registers.to(features.dtype).expand(features.shape[0], -1, -1)
         tokens = torch.cat([features, registers], dim=1)
@@ -44,5 +43,6 @@ class RegistersReadout(Readout):
 
     def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
         """Attention on the steps, as a share of what the registers leave to them."""
-        features = checked(features, mask, self.validate)
-        return masked_softmax(scaled_scores(features, self.query), valid_steps(features, mask))
+        features = self.checked(features, mask)
+        weights = masked_softmax(scaled_scores(features, self.query), valid_steps(features, mask))
+        return weights.to(features.dtype)

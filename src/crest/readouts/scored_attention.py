@@ -17,7 +17,7 @@ class ScoredAttentionReadout(WeightedReadout):
 
     # our choice: docs/choices.md#scorer-size
     def __init__(self, width: int, *, hidden: int = 64, validate: bool = True) -> None:
-        super().__init__(validate=validate)
+        super().__init__(width=width, validate=validate)
         self.scorer = nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, 1))
 
     def _weights(self, features: Features, mask: StepMask) -> StepScores:

@@ -6,10 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, PerProfile, Pooled, Selection, StepCounts, StepMask
+from crest.arrays import Features, PerProfile, Pooled, Selection, StepCounts, StepMask, at_least_float32
+from crest.readouts.transience import from_first_step
 
 # A budget such as 0.1 of 500 steps lands a rounding error above a whole number: it must not cost a step.
-_ROUNDING = 1e-6
+# our choice: docs/choices.md#ties-masks-and-the-empty-rest
+_ROUNDING = 1e-5
+_TIE = 1e-5
 
 
 def selected_count(epsilon: PerProfile, steps: Tensor, dilation: int) -> Tensor:
@@ -20,7 +23,10 @@ def selected_count(epsilon: PerProfile, steps: Tensor, dilation: int) -> Tensor:
         tensor([10, 11])
     """
     exact = epsilon * steps / (2 * dilation + 1)
-    return torch.ceil(exact * (1 - _ROUNDING)).clamp(min=1).to(torch.int64)
+    # By comparison, not by a factor just below one: ONNX's optimiser removes such a factor.
+    whole = torch.round(exact)
+    count = torch.where((exact - whole).abs() <= _ROUNDING * whole, whole, torch.ceil(exact))
+    return count.clamp(min=1).to(torch.int64)
 
 
 # An operator of its own, so that compiled graphs and torch.func see one node and not a call into NumPy.
@@ -52,24 +58,31 @@ def _ascending(series: Tensor) -> Tensor:
     return ordered
 
 
-def top_steps(ranking: Features, count: Tensor, mask: StepMask | None = None) -> Selection:
-    """The `count` (B, 1 or D) highest valid steps of each channel; steps tied with the last one are all in.
+def top_steps(ranking: Features, count: Tensor | int, mask: StepMask | None = None) -> Selection:
+    """The `count` highest valid steps of each channel; steps tied with the last one are all in.
+
+    A tie is a difference below 1e-5 of the channel's largest value: closer than that, rounding would decide.
 
     Args:
         ranking: what to rank by, per step and channel.
-        count: how many steps, for each trajectory or for each of its channels.
+        count: how many steps: one number, one per trajectory (B,) or (B, 1), or one per channel (B, D).
         mask: valid steps.
 
     Example:
         >>> ranking = torch.tensor([[[0.1], [0.9], [0.5], [0.9]]])
-        >>> top_steps(ranking, torch.tensor([[1]])).flatten()
+        >>> top_steps(ranking, 1).flatten()
         tensor([False,  True, False,  True])
     """
+    ranking = ranking.detach().to(at_least_float32(ranking))
+    tie = _TIE * ranking.abs().amax(1).unsqueeze(-1)
     if mask is not None:
         ranking = ranking.masked_fill(~mask.unsqueeze(-1), -torch.inf)
     series = ranking.transpose(1, 2)
-    place = (series.shape[-1] - count).clamp(min=0).expand(-1, series.shape[1])
-    selected = (series >= _ascending(series).gather(2, place.unsqueeze(-1))).transpose(1, 2)
+    count = torch.as_tensor(count, device=series.device)
+    count = count.unsqueeze(-1) if count.ndim == 1 else count
+    place = (series.shape[-1] - count).clamp(min=0).expand(series.shape[0], series.shape[1])
+    last = _ascending(series).gather(2, place.unsqueeze(-1))
+    selected = (series >= last - tie).transpose(1, 2)
     return selected if mask is None else selected & mask.unsqueeze(-1)
 
 
@@ -109,20 +122,21 @@ def masked_means(features: Features, selected: Selection, mask: StepMask | None 
         >>> masked_means(features, features > 4).rest
         tensor([[2.]])
     """
-    if mask is not None:
-        features = features.masked_fill(~mask.unsqueeze(-1), 0.0)
-        selected = selected & mask.unsqueeze(-1)
-        steps = mask.sum(1, keepdim=True)
-    else:
-        steps = torch.full_like(features[:, :1, 0], features.shape[1], dtype=torch.int64)
-    # Products with a 0/1 mask: several times faster than `where`, forward and backward.
-    keep = selected.to(features.dtype)
-    inside = (features * keep).sum(1)
-    outside = (features * (1 - keep)).sum(1)
+    dtype = at_least_float32(features)
+    valid = torch.ones_like(selected[:, :, :1]) if mask is None else mask.unsqueeze(-1)
+    steps = valid.sum(1)
+    # Products with weights: several times faster than `where`, forward and backward. From the first step, so
+    # that a large common offset costs no digits.
+    shifted, first = from_first_step(features.to(dtype), mask)
+    keep = (selected & valid).to(dtype)
     size = keep.sum(1)
-    everything = (inside + outside) / steps.clamp(min=1)
-    rest = torch.where(size < steps, outside / (steps - size).clamp(min=1), everything)
-    return MaskedMeans(inside / size.clamp(min=1), rest, everything)
+    left = steps - size
+    inside = (shifted * (keep / size.clamp(min=1).unsqueeze(1))).sum(1)
+    outside = (shifted * ((valid.to(dtype) - keep) / left.clamp(min=1).unsqueeze(1))).sum(1)
+    share = size / steps.clamp(min=1)
+    everything = share * inside + (1 - share) * outside
+    rest = torch.where(left > 0, outside, everything)
+    return MaskedMeans(inside + first, rest + first, everything + first)
 
 
 def vote_count(selected: Selection) -> StepCounts:

@@ -5,10 +5,16 @@ import math
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, Profile, StepMask
+from crest.arrays import Features, Pooled, Profile, StepMask, at_least_float32
+from crest.readouts.config import CrestConfig
 
-# The Gaussian beyond this many standard deviations holds 2e-9 of its mass, below float32's resolution.
+_DEFAULT = CrestConfig()
+
+# our choice: docs/choices.md#ends-of-a-trajectory
 _REACH = 6.0
+
+# our choice: docs/choices.md#ties-masks-and-the-empty-rest
+_FLOOR = 1e-5
 
 
 def _kernel(sigma: float, like: Tensor) -> Tensor:
@@ -47,40 +53,61 @@ def _convolve_direct(series: Features, kernel: Tensor) -> Features:
     return smooth.reshape(batch, width, steps).transpose(1, 2)
 
 
-def low_pass(features: Features, mask: StepMask | None = None, sigma: float = 8.0) -> Features:
+def low_pass(features: Features, mask: StepMask | None = None, sigma: float = _DEFAULT.sigma) -> Features:
     """LP_sigma: the slow background of each channel, a Gaussian low-pass along time.
 
     At each step the average of the valid steps around it with Gaussian weights of standard deviation `sigma`
     steps. Nothing wraps around and padding has no weight, so a constant comes back as itself up to the ends.
-    The convolution runs in the real Fourier domain, and as a plain convolution in exported graphs.
+    The convolution runs in the real Fourier domain, and as a plain convolution in exported graphs. In float32
+    at least; 0 on padding.
 
     Example:
         >>> ramp = torch.arange(5.0).reshape(1, 5, 1)
         >>> low_pass(ramp, sigma=1.0).flatten()
         tensor([0.5201, 1.1288, 2.0000, 2.8712, 3.4799])
     """
-    if not sigma > 0:
+    if not (math.isfinite(sigma) and sigma > 0):
         raise ValueError(f"sigma must be positive, in steps, got {sigma}")
+    features = features.to(at_least_float32(features))
     kernel = _kernel(sigma, features)
     convolve = _convolve_direct if torch.compiler.is_exporting() else _convolve_fourier
     if mask is None:
         weight = convolve(torch.ones_like(features[:1, :, :1]), kernel)
         return convolve(features, kernel) / weight
     valid = mask.unsqueeze(-1)
-    weight = convolve(valid.to(features.dtype), kernel)
-    smooth = convolve(features.masked_fill(~valid, 0.0), kernel) / weight.clamp(
-        min=torch.finfo(weight.dtype).eps
-    )
-    return smooth.masked_fill(~valid, 0.0)
+    weight = convolve(valid.to(features.dtype), kernel).clamp(min=torch.finfo(features.dtype).eps)
+    return (convolve(features.masked_fill(~valid, 0.0), kernel) / weight).masked_fill(~valid, 0.0)
+
+
+def from_first_step(features: Features, mask: StepMask | None = None) -> tuple[Features, Pooled]:
+    """Features less each channel's first valid step, and that step (B, D); padding becomes 0.
+
+    Residuals and contrasts do not change, but a constant becomes exactly zero instead of rounding noise. The
+    first step is detached: where it is taken off and added again, its gradients cancel.
+
+    Example:
+        >>> from_first_step(torch.tensor([[[0.1], [0.1], [0.3]]]))[0].flatten()
+        tensor([0.0000, 0.0000, 0.2000])
+    """
+    if mask is None:
+        first = features[:, 0].detach()
+        return features - first.unsqueeze(1), first
+    start = mask.to(torch.int64).argmax(1)
+    first = features.detach().gather(1, start[:, None, None].expand(-1, 1, features.shape[2])).squeeze(1)
+    first = first.masked_fill(~mask.any(1, keepdim=True), 0.0)
+    return (features - first.unsqueeze(1)).masked_fill(~mask.unsqueeze(-1), 0.0), first
 
 
 def channel_transience(
-    features: Features, mask: StepMask | None = None, sigma: float = 8.0, delta: float = 1e-12
+    features: Features,
+    mask: StepMask | None = None,
+    sigma: float = _DEFAULT.sigma,
+    delta: float = _DEFAULT.delta,
 ) -> Features:
     """r_tj: each channel's distance from its low-pass, normalised to sum to one over time.
 
-    Padded steps are 0, and so is a constant channel: the first valid step is taken off beforehand, which
-    changes no residual but makes a constant exactly zero instead of rounding noise.
+    In float32 at least. Padded steps are 0, and so is a constant channel. Residuals below 1e-5 of the
+    channel's range are 0: that is where rounding begins, and what it leaves must not be ranked.
 
     Example:
         >>> features = torch.zeros(1, 64, 1)
@@ -88,16 +115,12 @@ def channel_transience(
         >>> int(channel_transience(features).argmax())
         20
     """
-    if mask is None:
-        first = features[:, :1]
-    else:
-        features = features.masked_fill(~mask.unsqueeze(-1), 0.0)
-        start = mask.to(torch.int64).argmax(1)
-        first = features.gather(1, start[:, None, None].expand(-1, 1, features.shape[2]))
-    shifted = features - first
+    shifted, _ = from_first_step(features.to(at_least_float32(features)), mask)
+    # In units of the channel's range, so that neither delta nor the float's limits see the features' scale.
+    reach = shifted.abs().amax(1, keepdim=True)
+    shifted = shifted / torch.where(reach > 0, reach, 1.0)
     residual = (shifted - low_pass(shifted, mask, sigma)).abs()
-    if mask is not None:
-        residual = residual * mask.unsqueeze(-1)
+    residual = torch.nn.functional.threshold(residual, _FLOOR, 0.0)
     # A clamp where the paper adds delta: ONNX's optimiser drops an addition this small, and 0/0 follows.
     return residual / residual.sum(1, keepdim=True).clamp(min=delta)
 

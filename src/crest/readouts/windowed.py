@@ -26,6 +26,9 @@ def windowed_softmax(logits: StepScores, mask: StepMask, window: int) -> StepSco
 class WindowedReadout(WeightedReadout):
     """Attend with one learned query inside each local window and average the windows.
 
+    Windows start at the first step of the tensor, so padding belongs at the end: at the start it would shift
+    them.
+
     Args:
         width: number of feature channels D.
         window: steps per window.
@@ -34,11 +37,15 @@ class WindowedReadout(WeightedReadout):
 
     # our choice: docs/choices.md#window
     def __init__(self, width: int, *, window: int = 32, validate: bool = True) -> None:
-        super().__init__(validate=validate)
+        super().__init__(width=width, validate=validate)
         if window < 1:
             raise ValueError(f"window must be at least 1 step, got {window}")
         self.window = window
         self.query = learned_vector(width)
+
+    def extra_repr(self) -> str:
+        """The window, for `print(model)`."""
+        return f"window={self.window}"
 
     def _weights(self, features: Features, mask: StepMask) -> StepScores:
         return windowed_softmax(scaled_scores(features, self.query), mask, self.window)
