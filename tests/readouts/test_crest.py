@@ -102,6 +102,15 @@ def test_sparse_and_periodic_features_match_the_reference(mode: str, period: int
         torch.testing.assert_close(again, pooled, rtol=0, atol=tolerance)
 
 
+def test_a_wide_budget_on_a_sparse_channel_still_reads_the_event() -> None:
+    """Most residuals are zero: to select them too, as ties of the last one, would select everything."""
+    features = torch.zeros(1, 512, 1)
+    features[0, 100:103] = 1.0
+    readout = CrestReadout(0.3, alpha=1.0, config=CrestConfig(sigma=2.0))
+    assert readout.select(features).selected.sum() < 60
+    assert readout(features) > 0.05
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1e-15, 1e15, 1e35])
 def test_the_scale_law_holds_over_the_range_of_float32(scale: float) -> None:
     features = trajectories().float()

@@ -141,10 +141,8 @@ class CrestReadout(Readout):
         valid = torch.ones_like(core.selected[..., 0]) if mask is None else mask
         present = valid.unsqueeze(-1).to(core.alpha.dtype)
         inside = core.selected * present
-        outside = present - inside
-        rest = torch.where(outside.any(1, keepdim=True), outside, present)
         alpha = core.alpha.unsqueeze(1)
-        weights = alpha * (_share(inside) - _share(rest)) + (1 - alpha) * _share(present)
+        weights = alpha * (_share(inside) - _share(present - inside)) + (1 - alpha) * _share(present)
         return _share(weights.abs().mean(-1)).to(features.dtype)
 
     def calibrate(self, batches: Iterable[Tensor | Sequence[Tensor | None]]) -> "CrestReadout":
