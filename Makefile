@@ -29,6 +29,7 @@ lint: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(RUN) benchmarks/readouts.py
+	$(RUN) benchmarks/simulators.py
 
 pictures: $(VENV)/.installed
 	$(RUN) -m crest.demo --output docs

@@ -6,6 +6,7 @@ The wrappers disturb tracing (compile, export) and answer before a public door c
 """
 
 import os
+from pathlib import Path
 
 # Some virtual machines report bfloat16 matrix instructions that they cannot execute: the process would die.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
@@ -17,8 +18,11 @@ CHECK_SHAPES = os.environ.get("CREST_CHECK_SHAPES", "1") == "1"
 if CHECK_SHAPES:
     from jaxtyping import install_import_hook
 
+    # Not the kernels: numba compiles them itself and must not meet a wrapper.
+    package = Path(__file__).parents[1] / "src" / "crest"
+    modules = [f"crest.{path.stem}" for path in package.iterdir() if path.stem not in ("__init__", "kernels")]
     # The tower lets an int stand where a float is asked for, as every static checker does.
-    install_import_hook("crest", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+    install_import_hook(modules, "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -113,3 +113,12 @@ def test_functions_can_be_used_alone_with_padding_of_any_content() -> None:
         torch.testing.assert_close(result[:, :30], function(features[:, :30]), rtol=0, atol=1e-12)
         assert (result[:, 30:] == 0).all()
         assert function(features.bfloat16()).dtype == torch.float32
+
+
+def test_far_from_an_event_nothing_is_left_to_rank() -> None:
+    """Beyond the kernel's reach the residual of zeros is zero, not what the Fourier transform rounds it to."""
+    features = torch.zeros(1, 512, 1)
+    features[0, 100:103] = 1.0
+    assert (channel_transience(features, sigma=2.0)[0, 130:] == 0).all()
+    raw = (features - low_pass(features, sigma=2.0))[0, 130:]
+    assert (raw != 0).any()

@@ -1,0 +1,56 @@
+"""A picture of a system: channels, events and cue of a few trajectories of rising label. Needs matplotlib."""
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from crest.systems.base import Trajectories
+
+SIGNAL = "#0072B2"
+EVENT = "#F0E442"
+QUIET = "#666666"
+
+
+def system_figure(data: Trajectories, rows: int = 4, seconds: float | None = None) -> Figure:
+    """A grid of signals: one row per trajectory, labels rising downwards, one column per channel.
+
+    Args:
+        data: trajectories to choose from; the chosen ones spread evenly over the labels.
+        rows: how many.
+        seconds: how much of each to show, in units of time; all of it unless given.
+    """
+    if not 1 <= rows <= len(data):
+        raise ValueError(f"rows must lie in [1, {len(data)}], the number of trajectories, got {rows}")
+    order = np.argsort(data.y)
+    chosen = order[np.linspace(0, len(order) - 1, rows).round().astype(int)]
+    steps = data.x.shape[1]
+    if seconds is not None:
+        steps = min(steps, max(2, round(seconds * data.sample_rate)))
+    time = np.arange(steps) / data.sample_rate
+    width = len(data.channels)
+    figure = Figure(figsize=(3.4 * width, 1.5 * rows + 0.6), layout="constrained")
+    axes = figure.subplots(rows, width, squeeze=False, sharex=True, sharey="col")
+    for row, index in enumerate(chosen):
+        for column, name in enumerate(data.channels):
+            panel = axes[row, column]
+            if data.events is not None:
+                _shade(panel, data.events[index, :steps], time)
+            panel.plot(time, data.x[index, :steps, column], color=SIGNAL, lw=0.7)
+            panel.spines[["top", "right"]].set_visible(False)
+            panel.tick_params(colors=QUIET, labelsize=8)
+            if row == 0:
+                panel.set_title(name, loc="left", fontsize=10)
+        cue = "" if data.proxy is None else f"\ncue {data.proxy[index]:+.2f}"
+        axes[row, 0].set_ylabel(f"y {data.y[index]:+.2f}{cue}", fontsize=9, color=QUIET)
+    for panel in axes[-1]:
+        panel.set_xlabel("time", fontsize=9, color=QUIET)
+    shaded = "" if data.events is None else "; events shaded"
+    figure.suptitle(f"{data.source}{shaded}", x=0.01, ha="left", fontsize=11)
+    return figure
+
+
+def _shade(panel: Axes, events: npt.NDArray[np.bool_], time: npt.NDArray[np.float64]) -> None:
+    band = panel.get_xaxis_transform()
+    where = events.tolist()
+    panel.fill_between(time, 0, 1, where=where, transform=band, step="mid", color=EVENT, alpha=0.7, lw=0)

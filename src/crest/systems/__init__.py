@@ -1,0 +1,26 @@
+"""Systems: signals x (N, T, C), labels y (N), events (N, T), proxy (N) per split. Needs the lab extra."""
+
+from crest.systems.base import Sizes, Splits, Trajectories
+from crest.systems.cwru import CwruSystem
+from crest.systems.decodability import Errors, global_features, read_by_ridge
+from crest.systems.gear import GearSystem
+from crest.systems.impact import ImpactSystem
+from crest.systems.regimes import REGIMES, SIMULATORS, regime
+from crest.systems.storage import load, save
+
+__all__ = [
+    "REGIMES",
+    "SIMULATORS",
+    "CwruSystem",
+    "Errors",
+    "GearSystem",
+    "ImpactSystem",
+    "Sizes",
+    "Splits",
+    "Trajectories",
+    "global_features",
+    "load",
+    "read_by_ridge",
+    "regime",
+    "save",
+]

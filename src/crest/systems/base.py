@@ -1,0 +1,136 @@
+"""The common form of every system: trajectories with labels, events and the smooth proxy, in three splits."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Trajectories:
+    """N trajectories of T steps and C channels, with one label each.
+
+    Args:
+        x: Signals (N, T, C), finite.
+        y: Labels (N,), finite.
+        events: True on event steps (N, T); None where nobody knows them.
+        proxy: The smooth cue of each trajectory (N,), such as its speed level; None where there is none.
+        sample_rate: Samples per unit of time, as the source says which.
+        channels: One name per channel.
+        source: What these are and how they were made, for people.
+        extra: Further arrays with one row per trajectory, by name (a core mask, a recording's number).
+
+    Example:
+        >>> data = Trajectories(x=np.zeros((3, 8, 1)), y=np.arange(3.0), sample_rate=10.0, channels=("a",))
+        >>> len(data), data[1:].y.tolist()
+        (3, [1.0, 2.0])
+    """
+
+    x: Floats
+    y: Floats
+    events: npt.NDArray[np.bool_] | None = None
+    proxy: Floats | None = None
+    sample_rate: float
+    channels: tuple[str, ...]
+    source: str = ""
+    extra: dict[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.x.ndim != 3 or 0 in self.x.shape:
+            raise ValueError(f"x must have shape (N, T, C), none of them 0, got {self.x.shape}")
+        n, steps, width = self.x.shape
+        self._check_shape("y", (n,))
+        self._check_shape("events", (n, steps))
+        self._check_shape("proxy", (n,))
+        for name in ("x", "y", "proxy"):
+            self._check_finite(name)
+        if self.events is not None and self.events.dtype != np.bool_:
+            raise ValueError(f"events must be boolean, got {self.events.dtype}")
+        if len(self.channels) != width:
+            raise ValueError(f"channels must name the {width} channels of x, got {self.channels}")
+        if not (np.isfinite(self.sample_rate) and self.sample_rate > 0):
+            raise ValueError(f"sample_rate must be positive, got {self.sample_rate}")
+        for name, array in self.extra.items():
+            if len(array) != n:
+                raise ValueError(f"extra[{name!r}] must have {n} rows, as x has, got {len(array)}")
+
+    def _check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+        array = getattr(self, name)
+        if array is not None and array.shape != shape:
+            raise ValueError(f"{name} must have shape {shape}, as x has, got {array.shape}")
+
+    def _check_finite(self, name: str) -> None:
+        array = getattr(self, name)
+        if array is not None and not np.isfinite(array).all():
+            place = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise ValueError(f"{name} must be finite, got {array[tuple(place)]} at index {place}")
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: slice | list[int] | npt.NDArray[Any]) -> "Trajectories":
+        """The chosen trajectories: a slice, a list of indices or a boolean mask."""
+        return dataclasses.replace(
+            self,
+            x=self.x[rows],
+            y=self.y[rows],
+            events=None if self.events is None else self.events[rows],
+            proxy=None if self.proxy is None else self.proxy[rows],
+            extra={name: array[rows] for name, array in self.extra.items()},
+        )
+
+    def __repr__(self) -> str:
+        n, steps, width = self.x.shape
+        parts = [f"{n} x {steps} steps x {width} channels ({', '.join(self.channels)})"]
+        parts += [] if self.events is None else [f"event fraction {self.events.mean():.3f}"]
+        parts += (
+            [] if self.proxy is None or n < 2 else [f"corr(y, proxy) {correlation(self.y, self.proxy):.2f}"]
+        )
+        return f"Trajectories({'; '.join(parts)})"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Splits:
+    """Training, in-distribution and out-of-distribution trajectories of one system and seed."""
+
+    train: Trajectories
+    id: Trajectories
+    ood: Trajectories
+
+    def __post_init__(self) -> None:
+        for name in ("id", "ood"):
+            other: Trajectories = getattr(self, name)
+            if other.channels != self.train.channels or other.x.shape[1:] != self.train.x.shape[1:]:
+                raise ValueError(
+                    f"{name} must have the steps and channels of train, {self.train.x.shape[1:]} "
+                    f"{self.train.channels}, got {other.x.shape[1:]} {other.channels}"
+                )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Trajectories per split; the paper's numbers unless given."""
+
+    train: int = 1024
+    id: int = 256
+    ood: int = 256
+
+    def __post_init__(self) -> None:
+        for name, size in dataclasses.asdict(self).items():
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1 trajectory, got {size}")
+
+
+def correlation(a: Floats, b: Floats) -> float:
+    """Pearson's correlation; 0 where one side does not vary.
+
+    Example:
+        >>> correlation(np.array([0.0, 1.0, 2.0]), np.array([5.0, 3.0, 1.0]))
+        -1.0
+    """
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0
+    return round(float(np.corrcoef(a, b)[0, 1]), 12)

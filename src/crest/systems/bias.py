@@ -1,0 +1,41 @@
+"""The collection bias of the simulators: a smooth cue that follows the label, until it does not."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+# our choice: docs/choices.md#cue
+CUE_CLIP = 2.5
+
+
+class Labels(NamedTuple):
+    """Labels and cue of n trajectories."""
+
+    share: npt.NDArray[np.float64]
+    """The label's place in its range, uniform in [0, 1]."""
+    y: npt.NDArray[np.float64]
+    """The same, with mean 0 and variance 1."""
+    cue: npt.NDArray[np.float64]
+    """The smooth cue, variance close to 1, clipped to +-2.5."""
+
+
+def biased_labels(n: int, generator: np.random.Generator, correlation: float, broken: bool) -> Labels:
+    """Labels with a cue of the given correlation, or, `broken`, with the same cue of another label.
+
+    Out of distribution the cue is built from an independent copy of the label, so that its marginal law is
+    exactly that of training: only the link between the two is gone.
+
+    Example:
+        >>> seen = biased_labels(1000, np.random.default_rng(0), -0.9, broken=False)
+        >>> unseen = biased_labels(1000, np.random.default_rng(0), -0.9, broken=True)
+        >>> [round(float(np.corrcoef(labels.y, labels.cue)[0, 1]), 1) + 0.0 for labels in (seen, unseen)]
+        [-0.9, 0.0]
+    """
+    if not -1 <= correlation <= 1:
+        raise ValueError(f"cue_correlation must lie in [-1, 1], got {correlation}")
+    share, other = generator.random(n), generator.random(n)
+    noise = generator.standard_normal(n)
+    y, stranger = ((2 * place - 1) * np.sqrt(3) for place in (share, other))
+    cue = correlation * (stranger if broken else y) + np.sqrt(1 - correlation**2) * noise
+    return Labels(share, y, np.clip(cue, -CUE_CLIP, CUE_CLIP))

@@ -1,0 +1,108 @@
+"""Is the target in the events? A hand-designed reader of the event windows, beside one of global statistics.
+
+The event reader sees the event masks and knows the physics, so it is a floor and a sanity check, not a
+competitor: a regime in which it fails is not used. Its features are quantities that depend little on the cue;
+global statistics are what a pooled reader has. Both are read by ridge regression on the training split.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from crest.systems.base import Splits, Trajectories
+
+Floats = npt.NDArray[np.float64]
+Features = Callable[[Trajectories], Floats]
+
+
+class Errors(NamedTuple):
+    """Root mean square errors of one reader: never one without the other."""
+
+    id: float
+    ood: float
+
+
+def gear_features(data: Trajectories) -> Floats:
+    """How far the transmission error moves while the faulty tooth is engaged, (N, 3).
+
+    From the rest of the turn, which is its own yardstick for the load: the plateau that the lost stiffness
+    leads to (the mean of the upper half of the rise), its highest and its lowest point. The plateau is nearly
+    static, so it depends little on the speed; the two transients tell how much.
+    """
+    events = _events(data)
+    error = data.x[..., 0].astype(float)
+    level = _mean(error, ~events)[:, None]
+    rise = np.where(events, error - level, 0.0)
+    high, low = rise.max(1), rise.min(1)
+    plateau = _mean(rise, rise > 0.5 * high[:, None])
+    return np.stack([plateau, high, low], axis=1)
+
+
+def impact_features(data: Trajectories) -> Floats:
+    """Logs of contact time, of peak deceleration over approach speed, and of the speed kept, (N, 3).
+
+    A contact is half a period of the mass on the wall: its length falls with the root of the stiffness, and
+    the peak force over the approach speed rises with it. Neither depends on how hard the drive pushes.
+    """
+    events = _events(data)
+    velocity, deceleration = data.x[..., 1].astype(float), -10 * data.x[..., 2].astype(float)
+    starts = np.diff(events.astype(int), axis=1, prepend=0) == 1
+    contacts = np.maximum(starts.sum(1), 1)
+    # Steps in which the wall brakes: half the peak is well above the sensor's noise.
+    peak = np.where(events, deceleration, -np.inf).max(1)
+    braking = (events & (deceleration > 0.5 * peak[:, None])).sum(1) / contacts
+    approach = np.where(events, velocity, -np.inf).max(1)
+    rebound = -np.where(events, velocity, np.inf).min(1)
+    small = 1e-3
+    return np.stack(
+        [
+            np.log(np.maximum(braking, 0.5)),
+            np.log(np.maximum(peak, small) / np.maximum(approach, small)),
+            np.log(np.maximum(rebound, small) / np.maximum(approach, small)),
+        ],
+        axis=1,
+    )
+
+
+def global_features(data: Trajectories) -> Floats:
+    """Mean and spread of every channel over all steps, (N, 2 C): what averaging leaves."""
+    x = data.x.astype(float)
+    return np.concatenate([x.mean(1), x.std(1)], axis=1)
+
+
+EVENT_FEATURES: dict[str, Callable[[Trajectories], Floats]] = {
+    "gear": gear_features,
+    "impact": impact_features,
+}
+"""The hand-designed features of each simulator, by its name."""
+
+
+def read_by_ridge(splits: Splits, features: Features, degree: int = 1) -> Errors:
+    """Errors of ridge regression on the features and their products up to `degree`, fitted on training."""
+    reader = make_pipeline(
+        StandardScaler(),
+        PolynomialFeatures(degree, include_bias=False),
+        StandardScaler(),
+        RidgeCV(alphas=np.logspace(-4, 3, 15)),
+    )
+    reader.fit(features(splits.train), splits.train.y)
+    rms = [
+        float(np.sqrt(np.mean((reader.predict(features(split)) - split.y) ** 2)))
+        for split in (splits.id, splits.ood)
+    ]
+    return Errors(*rms)
+
+
+def _events(data: Trajectories) -> npt.NDArray[np.bool_]:
+    if data.events is None or not data.events.any(1).all():
+        raise ValueError("events must mark at least one step of every trajectory")
+    return data.events
+
+
+def _mean(values: Floats, where: npt.NDArray[np.bool_]) -> Floats:
+    return np.asarray((values * where).sum(1) / np.maximum(where.sum(1), 1))

@@ -1,0 +1,168 @@
+"""SG-Drive: a torsional gear drive with one faulty tooth. Target: the severity of the fault."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from crest import rng
+from crest.kernels import gear as kernel
+from crest.systems.base import Sizes, Splits, Trajectories
+from crest.systems.bias import biased_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GearSystem:
+    """Two inertias coupled by a gear mesh whose stiffness drops while the faulty tooth is engaged.
+
+    Along the line of action, with d the transmission error over its static value, w the natural frequency,
+    k(turn) the mesh stiffness over its mean and all forces over the mean load:
+
+        mesh   = k(turn) d + 2 damping d'/w
+        drive  = 1 + drive_gain (wanted speed - speed) / nominal_speed
+        d''    = w^2 (drive_share drive + (1 - drive_share) load - mesh)
+        speed' = (drive - mesh) nominal_speed / run_up_time
+
+    Damaged units are run gently: in training and in distribution the speed level falls with severity
+    (`cue_correlation`); out of distribution the two are independent, with the same marginals. The speed is
+    seen through a noisy sensor, so that only an average over many steps reads it well. Severity is in the
+    transients while the faulty tooth is engaged and rings down. Reasons: docs/choices.md#gear.
+    """
+
+    steps: int = 512
+    """Samples per trajectory."""
+    sample_rate: float = 5120.0
+    """Hz."""
+    substeps: int = 8
+    """Runge-Kutta steps per sample."""
+    burn_in: int = 170
+    """Samples simulated before the first observed one, about two revolutions."""
+    nominal_speed: float = 60.0
+    """Pinion speed at cue 0, revolutions per second."""
+    speed_spread: float = 0.15
+    """Change of the log speed level per unit of the cue."""
+    speed_swing: float = 0.01
+    """Relative amplitude of the slow speed fluctuation."""
+    swing_rate: float = 0.25
+    """Its frequency over the speed level."""
+    drive_gain: float = 8.0
+    """Gain of the speed controller: relative torque per relative speed error."""
+    run_up_time: float = 0.04
+    """Seconds in which the mean torque alone would bring the pinion to nominal speed."""
+    drive_share: float = 0.5
+    """Share of the gear's inertia in both: how much of the drive torque's change reaches the mesh."""
+    load_spread: float = 0.02
+    """Standard deviation of the load torque between trajectories, over its mean."""
+    natural_frequency: float = 1500.0
+    """Torsional natural frequency of the mesh, Hz."""
+    damping: float = 0.1
+    """Damping ratio of the mesh."""
+    teeth: int = 12
+    """Teeth of the pinion; one of them is faulty, so the event fraction falls with their number."""
+    ripple: float = 0.03
+    """Relative amplitude of the mesh stiffness at tooth-pass frequency (spur gears have 0.12)."""
+    stiffness_loss: float = 0.35
+    """Relative loss of mesh stiffness at full severity while the faulty tooth is engaged."""
+    engagement_edge: float = 0.2
+    """Share of the tooth over which the loss rises, and falls again, as a raised cosine."""
+    least_severity: float = 0.2
+    """Severity of the mildest unit; the worst has 1."""
+    ring_down: int = 4
+    """Samples after disengagement that still belong to the event."""
+    cue_correlation: float = -0.99
+    """Correlation of cue and label in training and in distribution."""
+    cue_noise: float = 1.0
+    """Noise of the speed channel at each step, in units of the cue."""
+    response_noise: float = 0.005
+    """Noise of transmission error and rate, over the static transmission error."""
+
+    def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
+        """Training, in-distribution and out-of-distribution trajectories of one seed."""
+        sizes = sizes or Sizes()
+        return Splits(
+            train=self.trajectories(sizes.train, rng.generator(seed, "gear/train")),
+            id=self.trajectories(sizes.id, rng.generator(seed, "gear/id")),
+            ood=self.trajectories(sizes.ood, rng.generator(seed, "gear/ood"), broken=True),
+        )
+
+    def trajectories(self, n: int, generator: np.random.Generator, broken: bool = False) -> Trajectories:
+        """Trajectories of n units; `broken` unties the speed level from the severity."""
+        labels = biased_labels(n, generator, self.cue_correlation, broken)
+        level = self.nominal_speed * np.exp(self.speed_spread * labels.cue)
+        severity = self.least_severity + (1 - self.least_severity) * labels.share
+        load = 1 + self.load_spread * generator.standard_normal(n)
+        turn, phase = generator.random(n), 2 * np.pi * generator.random(n)
+        states = self.simulate(turn, level, phase, severity, load)
+        noise = generator.standard_normal((n, self.steps, 3))
+        speed_cue = np.log(states[..., 1] / self.nominal_speed) / self.speed_spread
+        x = np.stack(
+            [
+                10 * (states[..., 2] - 1 + self.response_noise * noise[..., 0]),
+                10 * (states[..., 3] + self.response_noise * noise[..., 1]),
+                speed_cue + self.cue_noise * noise[..., 2],
+            ],
+            axis=-1,
+        )
+        return Trajectories(
+            x=x.astype(np.float32),
+            y=labels.y,
+            events=self.events(states[..., 0]),
+            proxy=labels.cue,
+            sample_rate=self.sample_rate,
+            channels=("transmission error", "error rate", "speed"),
+            source="SG-Drive, simulated: severity of a single-tooth fault",
+            extra={"severity": severity, "load": load},
+        )
+
+    def simulate(
+        self,
+        turn: npt.NDArray[np.float64],
+        level: npt.NDArray[np.float64],
+        phase: npt.NDArray[np.float64],
+        severity: npt.NDArray[np.float64],
+        load: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        """Noise-free states (N, T, 4): turn, speed, transmission error, rate."""
+        states: npt.NDArray[np.float64] = kernel.simulate(
+            self.steps,
+            self.burn_in,
+            1 / self.sample_rate,
+            self.substeps,
+            turn,
+            self.nominal_speed,
+            level,
+            phase,
+            severity,
+            load,
+            self.machine,
+        )
+        return states
+
+    @property
+    def machine(self) -> tuple[float, ...]:
+        """The parameters that the kernel takes, in its order."""
+        return (
+            2 * np.pi * self.natural_frequency,
+            self.damping,
+            self.ripple,
+            float(self.teeth),
+            self.stiffness_loss,
+            self.engagement_edge,
+            self.speed_swing,
+            self.swing_rate,
+            self.drive_gain,
+            self.run_up_time,
+            self.drive_share,
+        )
+
+    def events(self, turn: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Steps (N, T) in which the faulty tooth is engaged or rings down, from the pinion's angle."""
+        # Engagement may have ended just before the first sample: its ring-down reaches into the window.
+        return np.asarray(np.any([self._engaged(turn, lag) for lag in range(self.ring_down + 1)], axis=0))
+
+    def _engaged(self, turn: npt.NDArray[np.float64], lag: int) -> npt.NDArray[np.bool_]:
+        """Whether tooth 0 was engaged `lag` samples ago; before the first sample the speed is continued."""
+        speed = turn[:, 1] - turn[:, 0]
+        before = turn[:, :1] - speed[:, None] * np.arange(lag, 0, -1)
+        earlier = np.concatenate([before, turn], axis=1)[:, : turn.shape[1]]
+        return np.asarray(np.floor(earlier * self.teeth) % self.teeth == 0)

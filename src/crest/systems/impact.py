@@ -1,0 +1,130 @@
+"""The impact oscillator: a driven mass against a one-sided wall. Target: the log stiffness of the wall."""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from crest import rng
+from crest.kernels import impact as kernel
+from crest.systems.base import Sizes, Splits, Trajectories
+from crest.systems.bias import biased_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImpactSystem:
+    """A damped oscillator of unit mass and stiffness, driven by a sine, that meets a wall behind a gap.
+
+        x'' + damping x' + x + force = amplitude sin(drive_frequency t + phase)
+        force = max(0, k (x - gap) + wall_damping sqrt(k) x')   where x > gap, else 0
+
+    with k the wall's stiffness, 10^(center +- half_range) in units of the oscillator's own. Stiff walls were
+    driven hard: in training and in distribution the drive amplitude rises with the label (`cue_correlation`);
+    out of distribution the two are independent, with the same marginals. The motion is exact, see
+    `crest.kernels.impact`. Time is in units where the oscillator's angular frequency is 1. Reasons:
+    docs/choices.md#impact-oscillator.
+    """
+
+    steps: int = 512
+    """Samples per trajectory."""
+    samples_per_period: int = 110
+    """Samples per period of the drive."""
+    burn_in: int = 550
+    """Samples simulated before the first observed one, five periods of the drive."""
+    damping: float = 0.16
+    """Damping coefficient of the oscillator."""
+    drive_frequency: float = 0.8
+    """Angular frequency of the drive."""
+    drive_amplitude: float = 0.8
+    """Drive amplitude at cue 0."""
+    amplitude_spread: float = 0.12
+    """Change of the log amplitude per unit of the cue."""
+    gap: float = 0.5
+    """Distance from rest to the wall: the smaller, the longer the contacts."""
+    center: float = 2.0
+    """Log10 of the wall stiffness in the middle of its range: the higher, the sharper the contact."""
+    half_range: float = 0.6
+    """Half of the range of that logarithm."""
+    wall_damping: float = 0.2
+    """Damping of the wall over the root of its stiffness."""
+    halo: int = 2
+    """Samples around a contact that the annotation counts as event; `extra["core"]` is without them."""
+    cue_correlation: float = 0.985
+    """Correlation of cue and label in training and in distribution."""
+    cue_noise: float = 0.3
+    """Noise of the drive channel."""
+    response_noise: float = 0.02
+    """Noise of position, velocity and a tenth of the acceleration."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.wall_damping < 2:
+            raise ValueError(
+                f"wall_damping must leave the contact underdamped, below 2, got {self.wall_damping}"
+            )
+
+    @property
+    def sample_rate(self) -> float:
+        """Samples per unit of time."""
+        return self.samples_per_period * self.drive_frequency / (2 * np.pi)
+
+    def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
+        """Training, in-distribution and out-of-distribution trajectories of one seed."""
+        sizes = sizes or Sizes()
+        return Splits(
+            train=self.trajectories(sizes.train, rng.generator(seed, "impact/train")),
+            id=self.trajectories(sizes.id, rng.generator(seed, "impact/id")),
+            ood=self.trajectories(sizes.ood, rng.generator(seed, "impact/ood"), broken=True),
+        )
+
+    def trajectories(self, n: int, generator: np.random.Generator, broken: bool = False) -> Trajectories:
+        """Trajectories of n walls; `broken` unties the drive amplitude from the wall's stiffness."""
+        labels = biased_labels(n, generator, self.cue_correlation, broken)
+        amplitude = self.drive_amplitude * np.exp(self.amplitude_spread * labels.cue)
+        log_stiffness = self.center + self.half_range * (2 * labels.share - 1)
+        phase = 2 * np.pi * generator.random(n)
+        states = self.simulate(amplitude, 10**log_stiffness, phase)
+        noise = generator.standard_normal((n, self.steps, 4))
+        scale = np.array([1.0, 1.0, 0.1, 1.0])
+        spread = np.array([self.response_noise] * 3 + [self.cue_noise])
+        core = states[..., 4] > 0
+        return Trajectories(
+            x=(scale * states[..., :4] + spread * noise).astype(np.float32),
+            y=labels.y,
+            events=self.events(core),
+            proxy=labels.cue,
+            sample_rate=self.sample_rate,
+            channels=("position", "velocity", "acceleration / 10", "drive"),
+            source="impact oscillator, simulated: log stiffness of the wall",
+            extra={"core": core, "log_stiffness": log_stiffness, "amplitude": amplitude},
+        )
+
+    def simulate(
+        self,
+        amplitude: npt.NDArray[np.float64],
+        wall_stiffness: npt.NDArray[np.float64],
+        phase: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        """Noise-free states (N, T, 5) from rest: position, velocity, acceleration, drive, wall force."""
+        rest = np.zeros(len(amplitude))
+        states: npt.NDArray[np.float64] = kernel.simulate(
+            self.steps,
+            self.burn_in,
+            1 / self.sample_rate,
+            rest,
+            rest,
+            phase,
+            amplitude,
+            self.drive_frequency,
+            1.0,
+            self.damping,
+            self.gap,
+            wall_stiffness,
+            self.wall_damping * np.sqrt(wall_stiffness),
+        )
+        return states
+
+    def events(self, core: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """The annotation (N, T): contact steps widened by `halo` to both sides."""
+        padded = np.pad(core, ((0, 0), (self.halo, self.halo)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * self.halo + 1, axis=1)
+        return np.asarray(windows.any(axis=-1))

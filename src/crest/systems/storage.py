@@ -1,0 +1,76 @@
+"""Trajectories in one file: npz with its metadata, never a pickle, never half a file."""
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crest.systems.base import Trajectories
+
+FORMAT = "crest-trajectories-1"
+_OPTIONAL = ("events", "proxy")
+
+
+def save(trajectories: Trajectories, path: Path) -> None:
+    """Write one compressed npz; it appears under its name only when it is whole.
+
+    Example:
+        >>> data = Trajectories(x=np.zeros((2, 4, 1)), y=np.zeros(2), sample_rate=1.0, channels=("a",))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(data, Path(folder) / "data.npz")
+        ...     load(Path(folder) / "data.npz").channels
+        ('a',)
+    """
+    arrays: dict[str, Any] = {"x": trajectories.x, "y": trajectories.y}
+    arrays |= {
+        name: getattr(trajectories, name) for name in _OPTIONAL if getattr(trajectories, name) is not None
+    }
+    arrays |= {f"extra.{name}": array for name, array in trajectories.extra.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ValueError(f"{name} must hold numbers or text, got an array of objects")
+    about = {
+        "format": FORMAT,
+        "sample_rate": trajectories.sample_rate,
+        "channels": trajectories.channels,
+        "source": trajectories.source,
+    }
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load(path: Path) -> Trajectories:
+    """Read what `save` wrote; any other or damaged file is refused by name."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(str(arrays.pop("about")))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} does not exist") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is not a file of trajectories, or is damaged: {error}") from error
+    if about.get("format") != FORMAT:
+        raise ValueError(f"{path} has format {about.get('format')!r}, expected {FORMAT!r}")
+    return Trajectories(
+        x=arrays.pop("x"),
+        y=arrays.pop("y"),
+        events=arrays.pop("events", None),
+        proxy=arrays.pop("proxy", None),
+        sample_rate=about["sample_rate"],
+        channels=tuple(about["channels"]),
+        source=about["source"],
+        extra={name.removeprefix("extra."): array for name, array in arrays.items()},
+    )

@@ -1,0 +1,122 @@
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crest.systems import Sizes, Splits, Trajectories, load, save
+
+
+def data(n: int = 6, steps: int = 10) -> Trajectories:
+    generator = np.random.default_rng(0)
+    return Trajectories(
+        x=generator.normal(size=(n, steps, 2)).astype(np.float32),
+        y=np.arange(float(n)),
+        events=generator.random((n, steps)) < 0.3,
+        proxy=generator.normal(size=n),
+        sample_rate=50.0,
+        channels=("a", "b"),
+        source="made here: ünïcode",
+        extra={"core": generator.random((n, steps)) < 0.1, "name": np.array([f"r{i}" for i in range(n)])},
+    )
+
+
+@pytest.mark.parametrize("rows", [slice(1, 4), [0, 3, 5], np.array([True, False] * 3)])
+def test_slicing_takes_every_array_along(rows: object) -> None:
+    whole, part = data(), data()[rows]
+    for name in ("x", "y", "events", "proxy"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[rows])
+    np.testing.assert_array_equal(part.extra["name"], whole.extra["name"][rows])
+    assert len(part) == 3
+    assert part.channels == whole.channels
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": np.zeros((6, 10))}, r"x must have shape \(N, T, C\).* got \(6, 10\)"),
+        ({"x": np.full((6, 10, 2), np.nan)}, r"x must be finite, got nan at index \[0, 0, 0\]"),
+        ({"y": np.zeros(5)}, r"y must have shape \(6,\), as x has, got \(5,\)"),
+        ({"y": np.array([0, 0, np.inf, 0, 0, 0])}, r"y must be finite, got inf at index \[2\]"),
+        ({"events": np.zeros((6, 9), dtype=bool)}, r"events must have shape \(6, 10\)"),
+        ({"proxy": np.zeros((6, 1))}, r"proxy must have shape \(6,\)"),
+        ({"channels": ("a",)}, r"channels must name the 2 channels of x, got \('a',\)"),
+        ({"sample_rate": 0.0}, "sample_rate must be positive, got 0.0"),
+        ({"extra": {"k": np.zeros(4)}}, r"extra\['k'\] must have 6 rows, as x has, got 4"),
+    ],
+)
+def test_bad_arrays_are_refused_by_name(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(data(), **change)
+
+
+@pytest.mark.unchecked
+def test_events_must_be_boolean() -> None:
+    with pytest.raises(ValueError, match="events must be boolean, got float64"):
+        dataclasses.replace(data(), events=np.zeros((6, 10)))
+
+
+def test_splits_must_fit_together() -> None:
+    with pytest.raises(ValueError, match=r"ood must have the steps and channels of train, \(10, 2\)"):
+        Splits(train=data(), id=data(), ood=data(steps=11))
+
+
+def test_sizes_are_checked() -> None:
+    assert Sizes() == Sizes(train=1024, id=256, ood=256)
+    with pytest.raises(ValueError, match="ood must be at least 1 trajectory, got 0"):
+        Sizes(ood=0)
+
+
+def test_the_repr_says_what_it_is() -> None:
+    assert repr(data()).startswith("Trajectories(6 x 10 steps x 2 channels (a, b); event fraction 0.")
+
+
+def test_a_file_gives_everything_back(tmp_path: Path) -> None:
+    save(data(), tmp_path / "d.npz")
+    back = load(tmp_path / "d.npz")
+    for field in dataclasses.fields(Trajectories):
+        if field.name == "extra":
+            assert set(back.extra) == {"core", "name"}
+            np.testing.assert_array_equal(back.extra["name"], data().extra["name"])
+        else:
+            np.testing.assert_array_equal(getattr(back, field.name), getattr(data(), field.name))
+    assert back.x.dtype == np.float32
+    assert [path.name for path in tmp_path.iterdir()] == ["d.npz"]
+    bare = dataclasses.replace(data(), events=None, proxy=None, extra={})
+    save(bare, tmp_path / "d.npz")
+    assert load(tmp_path / "d.npz").events is None
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(data(), tmp_path / "d.npz")
+    before = (tmp_path / "d.npz").read_bytes()
+
+    def full_disk(*arguments: object, **arrays: object) -> None:
+        arguments[0].write(b"half a fi")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save(data(), tmp_path / "d.npz")
+    assert (tmp_path / "d.npz").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_damaged_and_foreign_files_are_refused_by_name(tmp_path: Path) -> None:
+    save(data(), tmp_path / "d.npz")
+    whole = (tmp_path / "d.npz").read_bytes()
+    (tmp_path / "half.npz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.npz").write_text("not an archive")
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    np.savez(tmp_path / "objects.npz", about=np.array({"format": 1}, dtype=object))
+    for name in ("half", "text", "other", "objects"):
+        with pytest.raises(ValueError, match=f"{name}.npz is not a file of trajectories, or is damaged"):
+            load(tmp_path / f"{name}.npz")
+    with pytest.raises(FileNotFoundError, match=r"none\.npz does not exist"):
+        load(tmp_path / "none.npz")
+
+
+def test_objects_are_never_written(tmp_path: Path) -> None:
+    holder = dataclasses.replace(data(), extra={"o": np.array([{}] * 6, dtype=object)})
+    with pytest.raises(ValueError, match=r"extra\.o must hold numbers or text"):
+        save(holder, tmp_path / "d.npz")

@@ -1,0 +1,55 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from crest.systems import REGIMES, Sizes, global_features, read_by_ridge, regime
+from crest.systems.decodability import EVENT_FEATURES, gear_features, impact_features
+
+SIZES = Sizes(train=384, id=128, ood=128)
+
+
+@pytest.mark.parametrize(("system", "name"), [(s, name) for s, names in REGIMES.items() for name in names])
+def test_the_target_is_in_the_events_in_every_regime(system: str, name: str) -> None:
+    splits = regime(system, name).splits(1000, SIZES)
+    events = read_by_ridge(splits, EVENT_FEATURES[system])
+    assert events.id < 0.25
+    assert events.ood < 0.4
+
+
+@pytest.mark.parametrize("system", REGIMES)
+def test_global_statistics_break_where_the_events_do_not(system: str) -> None:
+    splits = regime(system).splits(1000, SIZES)
+    events, everything = read_by_ridge(splits, EVENT_FEATURES[system]), read_by_ridge(splits, global_features)
+    assert everything.id < 0.2
+    assert everything.ood > 2 * events.ood
+
+
+def test_gear_features_by_hand() -> None:
+    splits = regime("gear").splits(1000, Sizes(train=1, id=1, ood=1))
+    x = np.zeros((1, 512, 3), dtype=np.float32)
+    events = np.zeros((1, 512), dtype=bool)
+    events[0, 10:14] = True
+    x[0, 10:14, 0] = [1.0, 4.0, 3.0, -2.0]
+    x[..., 0] += 7.0
+    data = dataclasses.replace(splits.train, x=x, events=events)
+    np.testing.assert_allclose(gear_features(data), [[3.5, 4.0, -2.0]], atol=1e-6)
+
+
+def test_impact_features_by_hand() -> None:
+    splits = regime("impact").splits(1000, Sizes(train=1, id=1, ood=1))
+    x = np.zeros((1, 512, 4), dtype=np.float32)
+    events = np.zeros((1, 512), dtype=bool)
+    for start in (10, 100):
+        events[0, start : start + 4] = True
+        x[0, start : start + 4, 1] = [2.0, 1.0, -0.5, -1.0]
+        x[0, start : start + 4, 2] = [-0.1, -0.8, -0.6, -0.1]
+    data = dataclasses.replace(splits.train, x=x, events=events)
+    np.testing.assert_allclose(impact_features(data), [[np.log(2), np.log(4), np.log(0.5)]], atol=1e-6)
+
+
+def test_a_trajectory_without_events_is_refused() -> None:
+    data = regime("gear").splits(1000, Sizes(train=2, id=1, ood=1)).train
+    for events in (None, np.zeros((2, 512), dtype=bool)):
+        with pytest.raises(ValueError, match="events must mark at least one step of every trajectory"):
+            gear_features(dataclasses.replace(data, events=events))

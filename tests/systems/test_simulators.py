@@ -1,0 +1,137 @@
+"""What both simulators promise: labels, cue, events and seeds."""
+
+import dataclasses
+
+import numba
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from crest.systems import REGIMES, SIMULATORS, GearSystem, ImpactSystem, Sizes, regime
+from crest.systems.base import correlation
+from crest.systems.bias import biased_labels
+
+SMALL = Sizes(train=48, id=16, ood=16)
+
+
+@pytest.mark.parametrize("system", SIMULATORS)
+def test_a_split_has_the_declared_form(system: str) -> None:
+    splits = SIMULATORS[system]().splits(1000, SMALL)
+    for name, size in dataclasses.asdict(SMALL).items():
+        data = getattr(splits, name)
+        assert data.x.shape == (size, 512, len(data.channels))
+        assert data.x.dtype == np.float32
+        assert data.events.any(axis=1).all()
+        assert 0.03 < data.events.mean() < 0.2
+        assert data.sample_rate > 0
+
+
+def test_default_sizes_are_the_papers() -> None:
+    splits = GearSystem(steps=16, burn_in=0, substeps=2).splits(1000)
+    assert (len(splits.train), len(splits.id), len(splits.ood)) == (1024, 256, 256)
+
+
+@pytest.mark.parametrize("system", SIMULATORS)
+def test_the_same_seed_gives_the_same_bits_whatever_the_threads(system: str) -> None:
+    threads = numba.get_num_threads()
+    first = SIMULATORS[system]().splits(1000, SMALL)
+    try:
+        numba.set_num_threads(1)
+        again = SIMULATORS[system]().splits(1000, SMALL)
+    finally:
+        numba.set_num_threads(threads)
+    np.testing.assert_array_equal(first.train.x, again.train.x)
+    np.testing.assert_array_equal(first.ood.y, again.ood.y)
+    other = SIMULATORS[system]().splits(1001, SMALL)
+    assert not np.array_equal(first.train.x, other.train.x)
+    assert not np.array_equal(first.train.y[:16], first.id.y)
+
+
+@pytest.mark.parametrize("correlated", [-0.99, 0.985, 0.5])
+def test_only_the_link_between_label_and_cue_is_broken(correlated: float) -> None:
+    n = 20_000
+    seen = biased_labels(n, np.random.default_rng(0), correlated, broken=False)
+    unseen = biased_labels(n, np.random.default_rng(1), correlated, broken=True)
+    assert correlation(seen.y, seen.cue) == pytest.approx(correlated, abs=0.01)
+    assert abs(correlation(unseen.y, unseen.cue)) < 0.03
+    for name in ("y", "cue"):
+        a, b = getattr(seen, name), getattr(unseen, name)
+        assert ks_2samp(a, b).pvalue > 0.01
+        assert (a.mean(), a.std()) == pytest.approx((0, 1), abs=0.02)
+    assert np.abs(seen.cue).max() <= 2.5
+
+
+def test_the_correlation_is_checked() -> None:
+    with pytest.raises(ValueError, match=r"cue_correlation must lie in \[-1, 1\], got 1.2"):
+        GearSystem(cue_correlation=1.2).splits(1000, SMALL)
+
+
+def test_the_gear_cue_is_its_speed_and_the_average_reads_it() -> None:
+    data = GearSystem().splits(1000, Sizes(train=128)).train
+    assert correlation(data.x[..., 2].mean(1), data.proxy) > 0.98
+    assert correlation(data.x[:, 100, 2], data.proxy) < 0.85
+    assert correlation(data.extra["severity"], data.y) == pytest.approx(1)
+
+
+def test_gear_events_follow_from_the_angle() -> None:
+    system = GearSystem(ring_down=2)
+    turn = np.array([[0.95, 0.97, 0.99, 1.01, 1.05, 1.08, 1.09, 1.11, 1.13, 1.15]])
+    assert system.events(turn)[0].astype(int).tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 0, 0]
+    # Disengaged one sample before the window, at the same speed: one step of the ring-down is left.
+    late = 1.0 + 1 / 12 + 0.01 + 0.02 * np.arange(6)[None]
+    assert system.events(late)[0].astype(int).tolist() == [1, 1, 0, 0, 0, 0]
+
+
+def test_gear_events_hold_the_transient() -> None:
+    """The response that severity adds is in the events: most of its energy, in an eighth of the steps."""
+    quiet = GearSystem(response_noise=0.0)
+    generator = np.random.default_rng(1000)
+    turn, level, phase = generator.random(6), np.full(6, 60.0), generator.random(6)
+    bad = quiet.simulate(turn, level, phase, np.ones(6), np.ones(6))
+    mild = quiet.simulate(turn, level, phase, np.zeros(6), np.ones(6))
+    added = (bad[..., 2] - mild[..., 2]) ** 2
+    events = quiet.events(bad[..., 0])
+    assert events.mean() < 0.15
+    assert added[events].sum() / added.sum() > 0.8
+
+
+def test_impact_events_are_contacts_with_a_halo_and_the_core_is_narrower() -> None:
+    system = ImpactSystem()
+    data = system.splits(1000, SMALL).train
+    core = data.extra["core"]
+    assert core.mean() < 0.7 * data.events.mean()
+    assert (data.events | ~core).all()
+    pattern = np.zeros((1, 12), dtype=bool)
+    pattern[0, 5] = True
+    assert system.events(pattern)[0].astype(int).tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0]
+    states = system.simulate(np.array([0.8]), np.array([100.0]), np.array([0.0]))
+    np.testing.assert_array_equal(states[0, :, 4] > 0, states[0, :, 0] > 0.5 - 1e-12 + (states[0, :, 4] == 0))
+
+
+def test_impact_cue_is_the_drive() -> None:
+    data = ImpactSystem().splits(1000, Sizes(train=128)).train
+    assert correlation(np.log(data.extra["amplitude"]), data.proxy) == pytest.approx(1)
+    assert correlation(data.x[..., 3].std(1), data.proxy) > 0.9
+    assert correlation(data.extra["log_stiffness"], data.y) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("system", "name"), [(s, name) for s, names in REGIMES.items() for name in names])
+def test_every_regime_runs_and_differs_from_the_default(system: str, name: str) -> None:
+    changed = regime(system, name)
+    data = changed.splits(1000, Sizes(train=8, id=4, ood=4)).train
+    assert data.events.any(axis=1).all()
+    assert (changed == regime(system)) == (name == "default")
+
+
+def test_unknown_names_list_the_choices() -> None:
+    with pytest.raises(ValueError, match="system must be one of gear, impact, got 'pump'"):
+        regime("pump")
+    with pytest.raises(ValueError, match=r"name must be one of default, weak_cue, .* got 'x'"):
+        regime("gear", "x")
+
+
+def test_an_overdamped_wall_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"wall_damping must leave the contact underdamped, below 2, got 2\.5"
+    ):
+        ImpactSystem(wall_damping=2.5)

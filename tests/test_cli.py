@@ -1,0 +1,42 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crest import cli
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "crest", *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_help_lists_the_commands() -> None:
+    shown = run("--help").stdout
+    for name in ("demo", "systems", "data"):
+        assert name in shown
+
+
+def test_show_draws_and_reads_a_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.show("gear", regime_name="rare_events", rows=2, output=tmp_path / "a" / "gear.png")
+    assert (tmp_path / "a" / "gear.png").stat().st_size > 10_000
+    shown = capsys.readouterr().out
+    assert "event fraction 0.09" in shown
+    assert "hand-designed reader of events: error 0." in shown
+
+
+def test_an_unknown_system_is_one_sentence(tmp_path: Path) -> None:
+    result = run("systems", "show", "pump")
+    assert result.returncode == 1
+    assert "system must be one of gear, impact, got 'pump'" in result.stdout
+    assert "Traceback" not in result.stdout + result.stderr
+    assert "Traceback" in run("systems", "show", "pump", "--debug").stderr
+
+
+def test_list_names_every_regime(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.list_systems()
+    shown = capsys.readouterr().out
+    assert "coarse_mesh" in shown
+    assert "hard_contact" in shown
