@@ -1,0 +1,195 @@
+"""One signal from one file: .npy, .npz, .mat, .csv or .wav, as float32 samples (T, C)."""
+
+import csv
+import fnmatch
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Signal(NamedTuple):
+    """What one file holds; the last two are None where the file does not say."""
+
+    samples: npt.NDArray[np.float32]
+    """(T, C), finite."""
+    sample_rate: float | None
+    channels: tuple[str, ...] | None
+
+
+class _Content(NamedTuple):
+    array: npt.NDArray[Any]
+    sample_rate: float | None = None
+    channels: tuple[str, ...] | None = None
+
+
+def read_signal(path: str | os.PathLike[str], key: str | None = None) -> Signal:
+    """Samples (T, C) of one file, with its sample rate and channel names where it carries them.
+
+    Args:
+        path: The suffix says how to read it. `.csv`: comma-separated, one row per sample, one column per
+            channel, with or without one line of names. `.wav`: integers are scaled to [-1, 1]. Nothing is
+            ever unpickled.
+        key: Which array of a .npz or .mat file; may be a pattern that fits one name ("*_DE_time"). Needed
+            only where there are several.
+
+    Raises:
+        ValueError: The file is missing, damaged, of another kind, or holds no finite signal; the message
+            gives the reason without the path, for the caller to place.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.save(Path(folder) / "a.npy", np.arange(5))
+        ...     read_signal(Path(folder) / "a.npy").samples.shape
+        (5, 1)
+    """
+    path = Path(path)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name!r}")
+    if not path.is_file():
+        raise ValueError(f"file {str(path)!r} does not exist")
+    try:
+        content = reader(path, key)
+    except ImportError:
+        raise
+    except Exception as error:  # damaged files make the readers raise almost anything
+        raise ValueError(
+            f"file {path.name!r} cannot be read: {str(error) or type(error).__name__}"
+        ) from error
+    return Signal(as_samples(content.array, path.name), content.sample_rate, content.channels)
+
+
+def as_samples(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
+    """The array as float32 (T, C), after a check that it is a finite signal.
+
+    Example:
+        >>> as_samples(np.array([1, 2, 3]), "a.npy").tolist()
+        [[1.0], [2.0], [3.0]]
+    """
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"file {name!r} must hold real numbers, got {array.dtype}")
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise ValueError(f"file {name!r} must have shape (T,) or (T, C), none of them 0, got {array.shape}")
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is reported as such
+        samples = np.ascontiguousarray(array.reshape(len(array), -1), dtype=np.float32)
+    bad = ~np.isfinite(samples)
+    if bad.any():
+        sample, channel = np.argwhere(bad)[0].tolist()
+        raise ValueError(
+            f"file {name!r} must be finite in float32, got {bad.sum()} NaN or infinite values, "
+            f"the first at sample {sample} of channel {channel}"
+        )
+    return samples
+
+
+def optional_module(name: str, why: str) -> ModuleType:
+    """The module, or an ImportError that says what to install.
+
+    Example:
+        >>> optional_module("no_such_package.part", "this example")
+        Traceback (most recent call last):
+        ImportError: this example needs no_such_package: pip install no_such_package
+    """
+    package = name.partition(".")[0]
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(f"{why} needs {package}: pip install {package}") from error
+
+
+def _chosen(names: Iterable[str], key: str | None) -> str:
+    """The one name that `key` means, or the only one there is."""
+    names = list(names)
+    if key is not None and key in names:
+        return key
+    fitting = names if key is None else fnmatch.filter(names, key)
+    if len(fitting) != 1:
+        asked = "key must name one array where there are several" if key is None else f"key {key!r} fits"
+        count = "" if key is None else f" {len(fitting)} arrays"
+        raise ValueError(f"{asked}{count}; the file holds {', '.join(names) or 'nothing'}")
+    return fitting[0]
+
+
+def _npy(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signature for all readers
+    loaded = np.load(path, allow_pickle=False)
+    if not isinstance(loaded, np.ndarray):
+        loaded.close()
+        raise ValueError("it is a .npz file by its content")
+    return _Content(loaded)
+
+
+def _npz(path: Path, key: str | None) -> _Content:
+    loaded = np.load(path, allow_pickle=False)
+    if isinstance(loaded, np.ndarray):
+        raise ValueError("it is a .npy file by its content")
+    with loaded:
+        return _Content(loaded[_chosen(loaded.files, key)])
+
+
+def _mat(path: Path, key: str | None) -> _Content:
+    io = optional_module("scipy.io", "a .mat file")
+    try:
+        name = _chosen((name for name, _, _ in io.whosmat(path)), key)
+    except NotImplementedError as error:
+        raise ValueError(
+            "it is a MATLAB v7.3 file (HDF5), which is not read here; in MATLAB, save it with '-v7'"
+        ) from error
+    # MATLAB has no vectors: a row (1, T) and a column (T, 1) both mean a signal (T,).
+    return _Content(np.asarray(io.loadmat(path, variable_names=[name], squeeze_me=True)[name]))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _csv(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signature for all readers
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = next(csv.reader(file), [])
+        # A line that mixes names and numbers is a damaged sample, not a header: the numbers are then refused.
+        header = not any(_is_number(cell) for cell in first)
+        if not header:
+            file.seek(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # an empty file: refused by its shape below
+            array = np.loadtxt(file, delimiter=",", ndmin=2, comments=None, dtype=np.float64)
+    names = tuple(cell.strip().removeprefix("#").strip() for cell in first) if header else None
+    if names is not None and array.size and len(names) != array.shape[1]:
+        raise ValueError(f"its header names {len(names)} columns, its rows have {array.shape[1]}")
+    if names is not None and not all(names):
+        raise ValueError(f"its header must name every column (is one an index?), got {', '.join(first)!r}")
+    return _Content(array, channels=names)
+
+
+def _wav(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signature for all readers
+    wavfile = optional_module("scipy.io.wavfile", "a .wav file")
+    with warnings.catch_warnings():
+        # Chunks of other programs are harmless; a file that ends too early is not.
+        warnings.simplefilter("ignore", wavfile.WavFileWarning)
+        warnings.filterwarnings("error", message="Reached EOF prematurely")
+        rate, array = wavfile.read(path)
+    if array.dtype == np.uint8:  # 8-bit sound is unsigned, with silence at 128
+        array = (array.astype(np.float32) - 128) / 128
+    elif array.dtype.kind == "i":
+        array = array.astype(np.float64) / -float(np.iinfo(array.dtype).min)
+    return _Content(array, sample_rate=float(rate))
+
+
+_READERS: dict[str, Callable[[Path, str | None], _Content]] = {
+    ".npy": _npy,
+    ".npz": _npz,
+    ".mat": _mat,
+    ".csv": _csv,
+    ".wav": _wav,
+}
