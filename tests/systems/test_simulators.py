@@ -130,6 +130,27 @@ def test_unknown_names_list_the_choices() -> None:
         regime("gear", "x")
 
 
+@pytest.mark.parametrize(
+    ("system", "change", "message"),
+    [
+        (GearSystem, {"steps": 1}, "steps must be a whole number, 2 or more, got 1"),
+        (GearSystem, {"teeth": 0}, "teeth must be a whole number, 1 or more, got 0"),
+        (GearSystem, {"substeps": 0}, "substeps must be a whole number, 1 or more, got 0"),
+        (GearSystem, {"sample_rate": float("nan")}, "sample_rate must be positive, got nan"),
+        (GearSystem, {"damping": -0.1}, r"damping must be 0 or more, got -0\.1"),
+        (GearSystem, {"stiffness_loss": 1.5}, r"stiffness_loss must lie in \[0, 1\], got 1\.5"),
+        (ImpactSystem, {"halo": -1}, "halo must be a whole number, 0 or more, got -1"),
+        (ImpactSystem, {"drive_frequency": 0.0}, r"drive_frequency must be positive, got 0\.0"),
+        (ImpactSystem, {"gap": float("inf")}, "gap must be 0 or more, got inf"),
+        (ImpactSystem, {"center": float("nan")}, "center must be a finite number, got nan"),
+        (ImpactSystem, {"damping": 2.0}, r"damping must leave the oscillator underdamped, below 2, got 2\.0"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(system: type, change: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        system(**change)
+
+
 def test_an_overdamped_wall_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"wall_damping must leave the contact underdamped, below 2, got 2\.5"

@@ -9,6 +9,7 @@ from crest import rng
 from crest.kernels import gear as kernel
 from crest.systems.base import Sizes, Splits, Trajectories
 from crest.systems.bias import biased_labels
+from crest.systems.parameters import require
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,16 @@ class GearSystem:
     """Noise of the speed channel at each step, in units of the cue."""
     response_noise: float = 0.005
     """Noise of transmission error and rate, over the static transmission error."""
+
+    def __post_init__(self) -> None:
+        require(self, "be a whole number, 2 or more", ["steps"])
+        require(self, "be a whole number, 1 or more", ["substeps", "teeth"])
+        require(self, "be a whole number, 0 or more", ["burn_in", "ring_down"])
+        positive = ["sample_rate", "nominal_speed", "speed_spread", "run_up_time", "natural_frequency"]
+        require(self, "be positive", [*positive, "engagement_edge"])
+        amounts = ["speed_swing", "swing_rate", "drive_gain", "load_spread", "damping", "cue_noise"]
+        require(self, "be 0 or more", [*amounts, "response_noise"])
+        require(self, "lie in [0, 1]", ["drive_share", "ripple", "stiffness_loss", "least_severity"])
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, in-distribution and out-of-distribution trajectories of one seed."""

@@ -1,6 +1,7 @@
 """The impact oscillator: a driven mass against a one-sided wall. Target: the log stiffness of the wall."""
 
 import dataclasses
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ from crest import rng
 from crest.kernels import impact as kernel
 from crest.systems.base import Sizes, Splits, Trajectories
 from crest.systems.bias import biased_labels
+from crest.systems.parameters import require
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,16 @@ class ImpactSystem:
     """Noise of position, velocity and a tenth of the acceleration."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.wall_damping < 2:
+        require(self, "be a whole number, 2 or more", ["steps", "samples_per_period"])
+        require(self, "be a whole number, 0 or more", ["burn_in", "halo"])
+        require(self, "be positive", ["drive_frequency", "drive_amplitude", "amplitude_spread"])
+        amounts = ["damping", "gap", "half_range", "wall_damping", "cue_noise", "response_noise"]
+        require(self, "be 0 or more", amounts)
+        if not math.isfinite(self.center):
+            raise ValueError(f"center must be a finite number, got {self.center}")
+        if not self.damping < 2:
+            raise ValueError(f"damping must leave the oscillator underdamped, below 2, got {self.damping}")
+        if not self.wall_damping < 2:
             raise ValueError(
                 f"wall_damping must leave the contact underdamped, below 2, got {self.wall_damping}"
             )
