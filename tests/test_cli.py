@@ -35,6 +35,26 @@ def test_an_unknown_system_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" in run("systems", "show", "pump", "--debug").stderr
 
 
+RECORDINGS = Path(__file__).parents[2] / "shared" / "data" / "cwru"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not RECORDINGS.exists(), reason=f"needs the CWRU recordings in {RECORDINGS}")
+def test_recordings_are_fetched_checked_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CREST_DATA", str(tmp_path))
+    with pytest.raises(SystemExit, match="crest data fetch cwru"):
+        cli.check("cwru")
+    assert capsys.readouterr().out.count("missing") >= 16
+    cli.fetch("cwru", from_dir=RECORDINGS)
+    cli.check("cwru")
+    assert capsys.readouterr().out.count("present") == 16
+    cli.show("cwru", output=tmp_path / "cwru.png")
+    assert (tmp_path / "cwru.png").stat().st_size > 10_000
+    assert "log-RMS alone, linear reader: error 0." in capsys.readouterr().out
+
+
 def test_list_names_every_regime(capsys: pytest.CaptureFixture[str]) -> None:
     cli.list_systems()
     shown = capsys.readouterr().out

@@ -4,19 +4,22 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 from rich.console import Console
 
 import crest
 
+if TYPE_CHECKING:
+    from crest.systems import Splits
+
 app = App(
     name="crest",
     version=crest.__version__,
     help="See which time steps a pooled model reads, and re-anchor it.",
 )
-systems = App(name="systems", help="The simulated systems: what they look like and whether they can be read.")
+systems = App(name="systems", help="The systems: what they look like and whether they can be read.")
 data = App(name="data", help="Public recordings.")
 app.command(systems)
 app.command(data)
@@ -53,13 +56,14 @@ def show(
     seed: int = SEED,
     rows: int = 4,
     output: Path | None = None,
+    folder: Path | None = None,
 ) -> None:
     """Draw channels, events and cue of a few trajectories of rising label, and print how well it can be read.
 
     Parameters
     ----------
     system
-        gear or impact.
+        gear, impact or cwru.
     regime_name
         A named regime; `crest systems list` has them.
     seed
@@ -68,8 +72,19 @@ def show(
         Trajectories to draw.
     output
         Picture to write; outputs/SYSTEM-REGIME.png unless given.
+    folder
+        Of the recordings, for cwru; the environment variable CREST_DATA, or a cache folder, unless given.
     """
     from crest.report.systems import system_figure
+
+    splits = _bearings(seed, folder) if system == "cwru" else _simulated(system, regime_name, seed, rows)
+    path = output or Path("outputs") / f"{system}-{regime_name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    system_figure(splits.train, rows).savefig(path, dpi=110)
+    console.print(f"Picture: {path}")
+
+
+def _simulated(system: str, regime_name: str, seed: int, rows: int) -> "Splits":
     from crest.systems import Sizes, global_features, read_by_ridge, regime
     from crest.systems.decodability import EVENT_FEATURES
 
@@ -78,10 +93,18 @@ def show(
     for name, features in (("events", EVENT_FEATURES[system]), ("global statistics", global_features)):
         errors = read_by_ridge(splits, features)
         console.print(f"hand-designed reader of {name}: error {errors.id:.3f} ID, {errors.ood:.3f} OOD")
-    path = output or Path("outputs") / f"{system}-{regime_name}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    system_figure(splits.train, rows).savefig(path, dpi=110)
-    console.print(f"Picture: {path}")
+    return splits
+
+
+def _bearings(seed: int, folder: Path | None) -> "Splits":
+    from crest.systems import CwruSystem
+    from crest.systems.rms_baselines import rms_baselines
+
+    splits = CwruSystem(folder=folder).splits(seed)
+    console.print(splits.train)
+    for score in rms_baselines(splits):
+        console.print(f"log-RMS alone, {score.reader} reader: error {score.id:.3f} ID, {score.ood:.3f} OOD")
+    return splits
 
 
 @data.command

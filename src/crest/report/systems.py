@@ -29,7 +29,7 @@ def system_figure(data: Trajectories, rows: int = 4, seconds: float | None = Non
         steps = min(steps, max(2, round(seconds * data.sample_rate)))
     time = np.arange(steps) / data.sample_rate
     width = len(data.channels)
-    figure = Figure(figsize=(3.4 * width, 1.5 * rows + 0.6), layout="constrained")
+    figure = Figure(figsize=(max(8.0, 3.4 * width), 1.5 * rows + 0.6), layout="constrained")
     axes = figure.subplots(rows, width, squeeze=False, sharex=True, sharey="col")
     for row, index in enumerate(chosen):
         for column, name in enumerate(data.channels):
