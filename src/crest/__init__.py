@@ -52,13 +52,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Their packages are optional, so they load on first use.
-_ON_FIRST_USE = {"CreditInEvent": "crest.probes.metrics", "CrestPooler": "crest.estimator"}
+_ON_FIRST_USE = {
+    "CreditInEvent": "crest.probes.metrics",
+    "CrestPooler": "crest.estimator",
+    "systems": "crest.systems",
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in _ON_FIRST_USE:
         raise AttributeError(f"module 'crest' has no attribute {name!r}")
-    return getattr(importlib.import_module(_ON_FIRST_USE[name]), name)
+    module = importlib.import_module(_ON_FIRST_USE[name])
+    return module if name == "systems" else getattr(module, name)
 
 
 def __dir__() -> list[str]:

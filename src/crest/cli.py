@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 app = App(
     name="crest",
     version=crest.__version__,
-    help="See which time steps a pooled model reads, and re-anchor it.",
+    help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
 )
 systems = App(name="systems", help="The systems: what they look like and whether they can be read.")
 data = App(name="data", help="Public recordings.")
 app.command(systems)
 app.command(data)
-console = Console()
+console = Console(soft_wrap=True)
+errors = Console(stderr=True, soft_wrap=True)
 
 # A development seed: reported results use 0 to 9.
 SEED = 1000
+MOST_ROWS = 20
 
 
 @app.command(name="demo")
@@ -77,22 +79,26 @@ def show(
     """
     from crest.report.systems import system_figure
 
-    splits = _bearings(seed, folder) if system == "cwru" else _simulated(system, regime_name, seed, rows)
+    if not 1 <= rows <= MOST_ROWS:
+        raise ValueError(f"rows must lie in [1, {MOST_ROWS}], got {rows}")
+    splits = _bearings(seed, folder) if system == "cwru" else _simulated(system, regime_name, seed)
     path = output or Path("outputs") / f"{system}-{regime_name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     system_figure(splits.train, rows).savefig(path, dpi=110)
-    console.print(f"Picture: {path}")
+    console.print(f"Picture: {path}", markup=False)
 
 
-def _simulated(system: str, regime_name: str, seed: int, rows: int) -> "Splits":
+def _simulated(system: str, regime_name: str, seed: int) -> "Splits":
     from crest.systems import Sizes, global_features, read_by_ridge, regime
     from crest.systems.decodability import EVENT_FEATURES
 
-    splits = regime(system, regime_name).splits(seed, Sizes(train=max(rows, 512)))
-    console.print(splits.train)
+    splits = regime(system, regime_name).splits(seed, Sizes(train=512))
+    console.print(splits.train, markup=False)
+    console.print(splits.ood, markup=False)
+    console.print("errors of readers by ridge regression; 1 is a guess")
     for name, features in (("events", EVENT_FEATURES[system]), ("global statistics", global_features)):
-        errors = read_by_ridge(splits, features)
-        console.print(f"hand-designed reader of {name}: error {errors.id:.3f} ID, {errors.ood:.3f} OOD")
+        found = read_by_ridge(splits, features)
+        console.print(f"hand-designed reader of {name}: error {found.id:.3f} ID, {found.ood:.3f} OOD")
     return splits
 
 
@@ -101,7 +107,8 @@ def _bearings(seed: int, folder: Path | None) -> "Splits":
     from crest.systems.rms_baselines import rms_baselines
 
     splits = CwruSystem(folder=folder).splits(seed)
-    console.print(splits.train)
+    console.print(splits.train, markup=False)
+    console.print(splits.ood, markup=False)
     for score in rms_baselines(splits):
         console.print(f"log-RMS alone, {score.reader} reader: error {score.id:.3f} ID, {score.ood:.3f} OOD")
     return splits
@@ -122,7 +129,7 @@ def fetch(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path |
     """
     from crest.systems import cwru_files
 
-    console.print(f"{name}: {cwru_files.fetch(folder, from_dir=from_dir)}")
+    console.print(f"{name}: {cwru_files.fetch(folder, from_dir=from_dir)}", markup=False)
 
 
 @data.command
@@ -140,7 +147,7 @@ def check(name: Literal["cwru"], *, folder: Path | None = None) -> None:
 
     states = cwru_files.check(folder)
     for state in states:
-        console.print(f"{state.file.name:<10}{state.state:<10}{state.detail}", highlight=False)
+        console.print(f"{state.file.name:<10}{state.detail or state.state}", markup=False, highlight=False)
     if any(state.state != "present" for state in states):
         raise SystemExit(f"fetch what is missing with: crest data fetch {name}")
 
@@ -153,5 +160,5 @@ def main() -> None:
     except (ValueError, OSError) as error:
         if "--debug" in sys.argv:
             raise
-        console.print(f"[red]crest:[/red] {error}", highlight=False)
+        errors.print(f"crest: {error}", markup=False, highlight=False)
         raise SystemExit(1) from error

@@ -7,21 +7,22 @@ all readouts of one seed share data, initial weights and batch order.
 import contextlib
 import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
 
 
-def _entropy(seed: int, purpose: str) -> np.random.SeedSequence:
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+def _entropy(seed: int | np.integer[Any], purpose: str) -> np.random.SeedSequence:
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
     if not purpose:
         raise ValueError("purpose must be a non-empty string that says what the numbers are for")
     digest = hashlib.sha256(purpose.encode()).digest()
-    return np.random.SeedSequence([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])
+    return np.random.SeedSequence([int(seed), *np.frombuffer(digest, dtype=np.uint32).tolist()])
 
 
-def generator(seed: int, purpose: str) -> np.random.Generator:
+def generator(seed: int | np.integer[Any], purpose: str) -> np.random.Generator:
     """NumPy generator of the stream that (seed, purpose) names.
 
     Example:
@@ -32,14 +33,14 @@ def generator(seed: int, purpose: str) -> np.random.Generator:
     return np.random.default_rng(_entropy(seed, purpose))
 
 
-def torch_generator(seed: int, purpose: str) -> torch.Generator:
+def torch_generator(seed: int | np.integer[Any], purpose: str) -> torch.Generator:
     """The same naming for code that draws with torch, on the CPU."""
     state = int(_entropy(seed, purpose).generate_state(1, np.uint64)[0])
     return torch.Generator().manual_seed(state & (2**63 - 1))
 
 
 @contextlib.contextmanager
-def scope(seed: int, purpose: str) -> Iterator[None]:
+def scope(seed: int | np.integer[Any], purpose: str) -> Iterator[None]:
     """Seed torch's global state inside the block, for layers that initialise from it, and put it back.
 
     Example:

@@ -35,33 +35,68 @@ def test_halving_the_step_changes_less_than_the_sensors_noise() -> None:
     assert np.abs(change[..., 1] / 60).max() / system.speed_spread < 0.05 * system.cue_noise
 
 
-def test_it_agrees_with_an_independent_integrator() -> None:
-    system = GearSystem(steps=60, burn_in=0, substeps=32)
+def test_it_agrees_with_the_two_masses_written_out() -> None:
+    """Newton's law for each mass along the line of action, in SI units, by another integrator."""
+    system = GearSystem(steps=60, burn_in=0, substeps=32, drive_share=0.3)
     turn, level, phase, severity, load = 0.9, 57.0, 0.4, 0.8, 1.01
     states = system.simulate(*(np.array([value]) for value in (turn, level, phase, severity, load)))[0]
-    unit = (60.0, level, phase, severity, load)
+
+    radius, force = 0.03, 300.0
+    m1 = force * system.run_up_time / (2 * np.pi * radius * 60.0)
+    # drive_share = m / m1 with 1/m = 1/m1 + 1/m2
+    m = system.drive_share * m1
+    m2 = 1 / (1 / m - 1 / m1)
+    k = m * (2 * np.pi * 1500) ** 2
+    c = 2 * system.damping * np.sqrt(k * m)
+
+    def newton(time: float, state: np.ndarray) -> list[float]:
+        x1, v1, x2, v2 = state
+        place = x1 / (2 * np.pi * radius) * 12
+        share = 0.0
+        if place % 12 < 1:
+            into = min(place % 1, 1 - place % 1) / 0.2
+            share = 0.5 - 0.5 * np.cos(np.pi * min(into, 1.0))
+        stiffness = k * (1 + 0.03 * np.cos(2 * np.pi * place)) * (1 - 0.35 * severity * share)
+        mesh = stiffness * (x1 - x2) + c * (v1 - v2)
+        wanted = 57.0 * (1 + 0.01 * np.sin(2 * np.pi * 0.25 * 57.0 * time + phase))
+        drive = force * (1 + 8.0 * (wanted - v1 / (2 * np.pi * radius)) / 60.0)
+        return [v1, (drive - mesh) / m1, v2, (mesh - force * load) / m2]
+
     times = np.arange(60) / system.sample_rate
-    expected = solve_ivp(
-        lambda time, state: gear.derivative.py_func(time, *state, unit, system.machine),
-        (0, times[-1]),
-        [turn, level, load, 0.0],
-        "DOP853",
-        times,
-        rtol=1e-11,
-        atol=1e-12,
-        max_step=1e-5,
-    ).y.T
-    np.testing.assert_allclose(states, expected, rtol=0, atol=2e-6)
+    x1, speed = turn * 2 * np.pi * radius, level * 2 * np.pi * radius
+    start = [x1, speed, x1 - load * force / k, speed]
+    path = solve_ivp(newton, (0, times[-1]), start, "DOP853", times, rtol=1e-12, atol=1e-14, max_step=1e-5).y
+    np.testing.assert_allclose(states[:, 0], path[0] / (2 * np.pi * radius), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(states[:, 1], path[1] / (2 * np.pi * radius), rtol=0, atol=1e-4)
+    np.testing.assert_allclose(states[:, 2], (path[0] - path[2]) * k / force, rtol=0, atol=1e-4)
+
+
+def test_energy_is_kept_without_losses() -> None:
+    """No damping, no controller, constant stiffness and equal torques: the oscillation's energy stays."""
+    system = GearSystem(
+        ripple=0.0,
+        speed_swing=0.0,
+        drive_gain=0.0,
+        damping=0.0,
+        burn_in=0,
+        steps=400,
+        substeps=64,
+        drive_share=0.3,
+    )
+    one = np.ones(1)
+    _, _, error, rate = system.simulate(0.5 * one, 60 * one, 0 * one, 0 * one, 1.3 * one)[0].T
+    rest = 0.3 + 0.7 * 1.3
+    energy = (error - rest) ** 2 + rate**2
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-6)
 
 
 def test_without_fault_and_ripple_it_rests_at_its_static_deflection() -> None:
+    """The deflection is the load's, and the controller's torque meets it at the speed that gives it."""
     quiet = GearSystem(ripple=0.0, speed_swing=0.0, burn_in=5000, steps=50)
-    states = run(quiet, severity=0.0)
-    spread = np.ptp(states[..., 2], axis=1)
-    assert (spread < 1e-9).all()
-    np.testing.assert_allclose(states[..., 3], 0, atol=1e-9)
-    # Drive and load balance: the deflection is the load's.
-    np.testing.assert_allclose(states[:, -1, 2], 1.0, atol=0.08)
+    load = np.array([0.9, 1.0, 1.1])
+    states = quiet.simulate(np.zeros(3), np.full(3, 60.0), np.zeros(3), np.zeros(3), load)
+    np.testing.assert_allclose(states[..., 2], load[:, None] + np.zeros(50), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(states[:, -1, 1], 60.0 - (load - 1) * 60.0 / 8.0, rtol=0, atol=1e-6)
 
 
 def test_a_slow_turn_follows_the_lost_stiffness() -> None:

@@ -23,7 +23,7 @@ def test_rows_rise_in_label_and_hold_the_signals(system: str, tmp_path: Path) ->
 
 def test_a_part_can_be_shown_and_rows_are_checked() -> None:
     data = regime("gear").splits(1000, Sizes(train=4, id=1, ood=1)).train
-    figure = system_figure(data, rows=2, seconds=0.02)
+    figure = system_figure(data, rows=2, steps=102)
     assert len(figure.axes[0].lines[0].get_xdata()) == 102
     with pytest.raises(ValueError, match=r"rows must lie in \[1, 4\], .* got 9"):
         system_figure(data, rows=9)

@@ -48,7 +48,7 @@ def test_neighbours_are_checked() -> None:
 
 @real
 def test_the_held_load_does_not_break_the_level() -> None:
-    linear, nearest = rms_baselines(CwruSystem(folder=FOLDER).splits(0))
+    linear, nearest = rms_baselines(CwruSystem(folder=FOLDER).splits(1000))
     assert linear.ood == pytest.approx(0.641, abs=0.03)
     assert linear.id == pytest.approx(0.615, abs=0.03)
     assert nearest.id < 0.02
@@ -57,7 +57,7 @@ def test_the_held_load_does_not_break_the_level() -> None:
 
 @real
 def test_the_held_bearing_does() -> None:
-    linear, nearest = rms_baselines(CwruSystem(folder=FOLDER, split="bearing").splits(0))
+    linear, nearest = rms_baselines(CwruSystem(folder=FOLDER, split="bearing").splits(1000))
     # A constant at the training mean has 0.535: both readers do worse than knowing nothing.
     assert linear.ood == pytest.approx(1.82, abs=0.06)
     assert nearest.ood == pytest.approx(0.80, abs=0.02)

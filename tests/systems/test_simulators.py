@@ -104,8 +104,16 @@ def test_impact_events_are_contacts_with_a_halo_and_the_core_is_narrower() -> No
     pattern = np.zeros((1, 12), dtype=bool)
     pattern[0, 5] = True
     assert system.events(pattern)[0].astype(int).tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0]
-    states = system.simulate(np.array([0.8]), np.array([100.0]), np.array([0.0]))
-    np.testing.assert_array_equal(states[0, :, 4] > 0, states[0, :, 0] > 0.5 - 1e-12 + (states[0, :, 4] == 0))
+    x, v, _, _, force, touched = system.simulate(np.array([0.8]), np.array([100.0]), np.array([0.0]))[0].T
+    pushing = (x > 0.5) & (100.0 * (x - 0.5) + 0.2 * 10.0 * v > 0)
+    np.testing.assert_array_equal(force > 0, pushing)
+    assert (touched[pushing] == 1).all()
+    assert touched.sum() <= pushing.sum() + 2 * (np.diff(pushing.astype(int)) != 0).sum()
+
+
+def test_a_wall_out_of_reach_is_refused() -> None:
+    with pytest.raises(ValueError, match="gap must be within reach of the drive, got 8 of 8 trajectories"):
+        ImpactSystem(gap=10.0).splits(1000, Sizes(train=8, id=4, ood=4))
 
 
 def test_impact_cue_is_the_drive() -> None:
@@ -126,7 +134,7 @@ def test_every_regime_runs_and_differs_from_the_default(system: str, name: str) 
 def test_unknown_names_list_the_choices() -> None:
     with pytest.raises(ValueError, match="system must be one of gear, impact, got 'pump'"):
         regime("pump")
-    with pytest.raises(ValueError, match=r"name must be one of default, weak_cue, .* got 'x'"):
+    with pytest.raises(ValueError, match=r"regime must be one of default, weak_cue, .* got 'x'"):
         regime("gear", "x")
 
 
@@ -134,7 +142,13 @@ def test_unknown_names_list_the_choices() -> None:
     ("system", "change", "message"),
     [
         (GearSystem, {"steps": 1}, "steps must be a whole number, 2 or more, got 1"),
-        (GearSystem, {"teeth": 0}, "teeth must be a whole number, 1 or more, got 0"),
+        (GearSystem, {"teeth": 0}, "teeth must be a whole number, 2 or more, got 0"),
+        (GearSystem, {"engagement_edge": 0.7}, r"engagement_edge must lie in \(0, 0\.5\], got 0\.7"),
+        (GearSystem, {"natural_frequency": 2e4}, "substeps must resolve natural_frequency"),
+        (GearSystem, {"nominal_speed": 6000.0}, "sample_rate must resolve the tooth-pass frequency"),
+        (ImpactSystem, {"center": 10.0}, "center .* half_range must leave contacts longer than a sample"),
+        (ImpactSystem, {"damping": 1.9, "wall_damping": 1.99, "center": 0.0}, "wall_damping must leave"),
+        (ImpactSystem, {"damping": 0.0}, r"damping must be positive, got 0\.0"),
         (GearSystem, {"substeps": 0}, "substeps must be a whole number, 1 or more, got 0"),
         (GearSystem, {"sample_rate": float("nan")}, "sample_rate must be positive, got nan"),
         (GearSystem, {"damping": -0.1}, r"damping must be 0 or more, got -0\.1"),
@@ -152,7 +166,5 @@ def test_bad_parameters_are_refused_by_name(system: type, change: dict[str, floa
 
 
 def test_an_overdamped_wall_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"wall_damping must leave the contact underdamped, below 2, got 2\.5"
-    ):
+    with pytest.raises(ValueError, match=r"wall_damping must leave the contact underdamped, got 2\.5"):
         ImpactSystem(wall_damping=2.5)

@@ -67,7 +67,8 @@ def _simulate_one(out, turn, dt, substeps, burn, unit, machine):
 @numba.njit(cache=True, parallel=True)
 def simulate(steps, burn, dt, substeps, turn, nominal, level, phase, severity, load, machine):
     """States (N, steps, 4): turn, speed, transmission error and its rate, after `burn` samples."""
-    out = np.empty((len(turn), steps, 4))
+    # NaN, not whatever the memory holds: an error in a parallel loop would otherwise pass for data.
+    out = np.full((len(turn), steps, 4), np.nan)
     for row in numba.prange(len(turn)):
         unit = (nominal, level[row], phase[row], severity[row], load[row])
         _simulate_one(out[row], turn[row], dt, substeps, burn, unit, machine)

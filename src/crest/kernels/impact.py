@@ -83,6 +83,7 @@ def _simulate_one(out, x, v, angle, dt, burn, amplitude, frequency, k, c, gap, w
     free = _regime(c, k, 0.0, amplitude, frequency)
     pressed = _regime(c + wall_c, k + wall_k, wall_k * gap / (k + wall_k), amplitude, frequency)
     contact = _touching(x, v, gap, wall_k, wall_c) > 0
+    touched = contact
     for sample in range(-burn, len(out)):
         if sample >= 0:
             force = wall_k * (x - gap) + wall_c * v if contact else 0.0
@@ -91,14 +92,16 @@ def _simulate_one(out, x, v, angle, dt, burn, amplitude, frequency, k, c, gap, w
             out[sample, 2] = amplitude * np.sin(angle) - c * v - k * x - force
             out[sample, 3] = amplitude * np.sin(angle)
             out[sample, 4] = force
+            out[sample, 5] = 1.0 if touched else 0.0
+        touched = contact
         left = dt
         while left > 0:
             regime = pressed if contact else free
-            # A small turn at a time, so that contact can change at most once, and the velocity too.
-            span = min(left, _TURN / regime[1])
+            # A small turn at a time, of the oscillation and of the drive: contact can change at most once in it.
+            span = min(left, _TURN / max(regime[1], frequency))
             x1, v1 = _advance(regime, x, v, angle, span)
             changed = (_touching(x1, v1, gap, wall_k, wall_c) > 0) != contact
-            if not changed and not contact and v > 0 > v1:
+            if not changed and not contact and v >= 0 > v1:
                 # Free at both ends, but it turned back in between: the peak may have touched the wall.
                 peak = _peak(regime, x, v, angle, span)
                 xp, vp = _advance(regime, x, v, angle, peak)
@@ -108,6 +111,7 @@ def _simulate_one(out, x, v, angle, dt, burn, amplitude, frequency, k, c, gap, w
                 span = _change(regime, x, v, angle, span, contact, gap, wall_k, wall_c)
                 x1, v1 = _advance(regime, x, v, angle, span)
                 contact = not contact
+                touched = True
             x, v = x1, v1
             angle += frequency * span
             left -= span
@@ -117,8 +121,12 @@ def _simulate_one(out, x, v, angle, dt, burn, amplitude, frequency, k, c, gap, w
 def simulate(
     steps, burn, dt, x, v, angle, amplitude, frequency, stiffness, damping, gap, wall_stiffness, wall_damping
 ):
-    """States (N, steps, 5): position, velocity, acceleration, drive and wall force, after `burn` samples."""
-    out = np.empty((len(x), steps, 5))
+    """States (N, steps, 6) after `burn` samples: position, velocity, acceleration, drive, wall force, touched.
+
+    `touched` is 1 where the wall was met since the sample before, even if it was left again, else 0.
+    """
+    # NaN, not whatever the memory holds: an error in a parallel loop would otherwise pass for data.
+    out = np.full((len(x), steps, 6), np.nan)
     for row in numba.prange(len(x)):
         _simulate_one(
             out[row],

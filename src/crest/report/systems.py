@@ -9,25 +9,24 @@ from crest.systems.base import Trajectories
 
 SIGNAL = "#0072B2"
 EVENT = "#F0E442"
+CORE = "#E69F00"
 QUIET = "#666666"
 
 
-def system_figure(data: Trajectories, rows: int = 4, seconds: float | None = None) -> Figure:
+def system_figure(data: Trajectories, rows: int = 4, steps: int | None = None) -> Figure:
     """A grid of signals: one row per trajectory, labels rising downwards, one column per channel.
 
     Args:
         data: trajectories to choose from; the chosen ones spread evenly over the labels.
         rows: how many.
-        seconds: how much of each to show, in units of time; all of it unless given.
+        steps: how much of each to show; all of it unless given.
     """
     if not 1 <= rows <= len(data):
         raise ValueError(f"rows must lie in [1, {len(data)}], the number of trajectories, got {rows}")
     order = np.argsort(data.y)
     chosen = order[np.linspace(0, len(order) - 1, rows).round().astype(int)]
-    steps = data.x.shape[1]
-    if seconds is not None:
-        steps = min(steps, max(2, round(seconds * data.sample_rate)))
-    time = np.arange(steps) / data.sample_rate
+    steps = data.x.shape[1] if steps is None else min(steps, data.x.shape[1])
+    time = np.arange(steps, dtype=np.float64)
     width = len(data.channels)
     figure = Figure(figsize=(max(8.0, 3.4 * width), 1.5 * rows + 0.6), layout="constrained")
     axes = figure.subplots(rows, width, squeeze=False, sharex=True, sharey="col")
@@ -35,7 +34,9 @@ def system_figure(data: Trajectories, rows: int = 4, seconds: float | None = Non
         for column, name in enumerate(data.channels):
             panel = axes[row, column]
             if data.events is not None:
-                _shade(panel, data.events[index, :steps], time)
+                _shade(panel, data.events[index, :steps], time, EVENT)
+            if "core" in data.extra:
+                _shade(panel, data.extra["core"][index, :steps], time, CORE)
             panel.plot(time, data.x[index, :steps, column], color=SIGNAL, lw=0.7)
             panel.spines[["top", "right"]].set_visible(False)
             panel.tick_params(colors=QUIET, labelsize=8)
@@ -44,13 +45,14 @@ def system_figure(data: Trajectories, rows: int = 4, seconds: float | None = Non
         cue = "" if data.proxy is None else f"\ncue {data.proxy[index]:+.2f}"
         axes[row, 0].set_ylabel(f"y {data.y[index]:+.2f}{cue}", fontsize=9, color=QUIET)
     for panel in axes[-1]:
-        panel.set_xlabel("time", fontsize=9, color=QUIET)
+        panel.set_xlabel(f"step, {data.sample_rate:g} per unit of time", fontsize=9, color=QUIET)
     shaded = "" if data.events is None else "; events shaded"
+    shaded += ", their core darker" if "core" in data.extra else ""
     figure.suptitle(f"{data.source}{shaded}", x=0.01, ha="left", fontsize=11)
     return figure
 
 
-def _shade(panel: Axes, events: npt.NDArray[np.bool_], time: npt.NDArray[np.float64]) -> None:
+def _shade(panel: Axes, events: npt.NDArray[np.bool_], time: npt.NDArray[np.float64], colour: str) -> None:
     band = panel.get_xaxis_transform()
     where = events.tolist()
-    panel.fill_between(time, 0, 1, where=where, transform=band, step="mid", color=EVENT, alpha=0.7, lw=0)
+    panel.fill_between(time, 0, 1, where=where, transform=band, step="mid", color=colour, alpha=0.7, lw=0)

@@ -1,12 +1,23 @@
 """The common form of every system: trajectories with labels, events and the smooth proxy, in three splits."""
 
 import dataclasses
-from typing import Any
+import math
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 Floats = npt.NDArray[np.floating[Any]]
+
+
+class Tensors(NamedTuple):
+    """Trajectories for torch."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+    events: torch.Tensor | None
+    proxy: torch.Tensor | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,6 +84,8 @@ class Trajectories:
 
     def __getitem__(self, rows: slice | list[int] | npt.NDArray[Any]) -> "Trajectories":
         """The chosen trajectories: a slice, a list of indices or a boolean mask."""
+        if np.ndim(cast("npt.ArrayLike", rows)) == 0 and not isinstance(rows, slice):
+            raise ValueError(f"rows must be a slice, a list or a mask, got {rows}: use [{rows}:{rows} + 1]")
         return dataclasses.replace(
             self,
             x=self.x[rows],
@@ -80,6 +93,15 @@ class Trajectories:
             events=None if self.events is None else self.events[rows],
             proxy=None if self.proxy is None else self.proxy[rows],
             extra={name: array[rows] for name, array in self.extra.items()},
+        )
+
+    def tensors(self) -> Tensors:
+        """Signals, labels, events and proxy as torch tensors, the numbers in float32."""
+        return Tensors(
+            torch.tensor(self.x, dtype=torch.float32),
+            torch.tensor(self.y, dtype=torch.float32),
+            None if self.events is None else torch.tensor(self.events),
+            None if self.proxy is None else torch.tensor(self.proxy, dtype=torch.float32),
         )
 
     def __repr__(self) -> str:
@@ -125,12 +147,12 @@ class Sizes:
 
 
 def correlation(a: Floats, b: Floats) -> float:
-    """Pearson's correlation; 0 where one side does not vary.
+    """Pearson's correlation; NaN where one side does not vary.
 
     Example:
         >>> correlation(np.array([0.0, 1.0, 2.0]), np.array([5.0, 3.0, 1.0]))
         -1.0
     """
     if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return 0.0
+        return math.nan
     return round(float(np.corrcoef(a, b)[0, 1]), 12)

@@ -71,7 +71,7 @@ class CwruSystem:
     over the training recordings, proxy the log-RMS of the window in g. Reasons: docs/choices.md#cwru.
     """
 
-    folder: Path | None = None
+    folder: Path | str | None = None
     """Folder of the .mat files; None: `cwru_files.data_folder()`."""
     split: str = "load"
     """What is held out: "load" or "bearing"."""

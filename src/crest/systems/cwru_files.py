@@ -103,20 +103,22 @@ def file_state(path: Path, file: RecordingFile) -> FileState:
     return FileState(file, path, "present")
 
 
-def check(folder: Path | None = None, recordings: Sequence[RecordingFile] = RECORDINGS) -> list[FileState]:
+def check(
+    folder: Path | str | None = None, recordings: Sequence[RecordingFile] = RECORDINGS
+) -> list[FileState]:
     """State of every recording in the folder: present (and right), missing or corrupt.
 
     Example:
         >>> {found.state for found in check(Path("no such folder"))}
         {'missing'}
     """
-    folder = folder or data_folder()
+    folder = Path(folder or data_folder())
     return [file_state(folder / file.name, file) for file in recordings]
 
 
-def require(folder: Path | None = None, recordings: Sequence[RecordingFile] = RECORDINGS) -> Path:
+def require(folder: Path | str | None = None, recordings: Sequence[RecordingFile] = RECORDINGS) -> Path:
     """The folder, if every recording in it is right; else RecordingFileError with all that are not."""
-    folder = folder or data_folder()
+    folder = Path(folder or data_folder())
     problems = [found.detail for found in check(folder, recordings) if found.state != "present"]
     if problems:
         raise RecordingFileError(problems)
@@ -124,8 +126,8 @@ def require(folder: Path | None = None, recordings: Sequence[RecordingFile] = RE
 
 
 def fetch(
-    folder: Path | None = None,
-    from_dir: Path | None = None,
+    folder: Path | str | None = None,
+    from_dir: Path | str | None = None,
     mirrors: Sequence[str] = MIRRORS,
     progress: bool = True,
     recordings: Sequence[RecordingFile] = RECORDINGS,
@@ -135,7 +137,9 @@ def fetch(
     Each file comes from the first mirror that has it right. Files that are there and right are left alone, so
     a broken run is taken up where it stopped. A file gets its name only after its SHA-256 agreed.
     """
-    folder = folder or data_folder()
+    if from_dir is not None and not Path(from_dir).is_dir():
+        raise FileNotFoundError(f"from_dir must be a folder with the .mat files, {from_dir} is none")
+    folder = Path(folder or data_folder())
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [found.file for found in check(folder, recordings) if found.state != "present"]
     problems: list[str] = []
@@ -144,7 +148,7 @@ def fetch(
         for file in wanted:
             bars.update(task, description=f"CWRU {file.name}")
             if from_dir is not None:
-                problems += _copy(from_dir / file.name, folder / file.name, file)
+                problems += _copy(Path(from_dir) / file.name, folder / file.name, file)
             else:
                 _download(folder, file, mirrors)
             bars.update(task, advance=file.size)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from crest import rng
 from crest.kernels import gear as kernel
 from crest.systems.base import Sizes, Splits, Trajectories
-from crest.systems.bias import biased_labels
+from crest.systems.bias import CUE_CLIP, biased_labels
 from crest.systems.parameters import require
 
 
@@ -26,7 +26,7 @@ class GearSystem:
 
     Damaged units are run gently: in training and in distribution the speed level falls with severity
     (`cue_correlation`); out of distribution the two are independent, with the same marginals. The speed is
-    seen through a noisy sensor, so that only an average over many steps reads it well. Severity is in the
+    seen through a noisy sensor, so that an average over many steps is needed to read it there. Severity is in the
     transients while the faulty tooth is engaged and rings down. Reasons: docs/choices.md#gear.
     """
 
@@ -79,13 +79,28 @@ class GearSystem:
 
     def __post_init__(self) -> None:
         require(self, "be a whole number, 2 or more", ["steps"])
-        require(self, "be a whole number, 1 or more", ["substeps", "teeth"])
+        require(self, "be a whole number, 2 or more", ["teeth"])
+        require(self, "be a whole number, 1 or more", ["substeps"])
         require(self, "be a whole number, 0 or more", ["burn_in", "ring_down"])
         positive = ["sample_rate", "nominal_speed", "speed_spread", "run_up_time", "natural_frequency"]
         require(self, "be positive", [*positive, "engagement_edge"])
         amounts = ["speed_swing", "swing_rate", "drive_gain", "load_spread", "damping", "cue_noise"]
         require(self, "be 0 or more", [*amounts, "response_noise"])
         require(self, "lie in [0, 1]", ["drive_share", "ripple", "stiffness_loss", "least_severity"])
+        if self.engagement_edge > 0.5:
+            raise ValueError(f"engagement_edge must lie in (0, 0.5], got {self.engagement_edge}")
+        turn = 2 * np.pi * self.natural_frequency / self.sample_rate / self.substeps
+        if turn > 1:
+            raise ValueError(
+                "substeps must resolve natural_frequency, at most 1 radian of it per substep, "
+                f"got {turn:.2g} at substeps = {self.substeps}"
+            )
+        fastest = self.nominal_speed * np.exp(CUE_CLIP * self.speed_spread)
+        if fastest * self.teeth > self.sample_rate / 2:
+            raise ValueError(
+                "sample_rate must resolve the tooth-pass frequency, at least two samples per tooth, "
+                f"got {self.sample_rate:g} Hz for up to {fastest * self.teeth:.0f} Hz"
+            )
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, in-distribution and out-of-distribution trajectories of one seed."""

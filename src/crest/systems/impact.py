@@ -50,7 +50,8 @@ class ImpactSystem:
     wall_damping: float = 0.2
     """Damping of the wall over the root of its stiffness."""
     halo: int = 2
-    """Samples around a contact that the annotation counts as event; `extra["core"]` is without them."""
+    """Samples around a contact that the annotation counts as event; `extra["core"]` is without them: samples at
+    which, or since the one before which, the wall was touched."""
     cue_correlation: float = 0.985
     """Correlation of cue and label in training and in distribution."""
     cue_noise: float = 0.3
@@ -61,16 +62,28 @@ class ImpactSystem:
     def __post_init__(self) -> None:
         require(self, "be a whole number, 2 or more", ["steps", "samples_per_period"])
         require(self, "be a whole number, 0 or more", ["burn_in", "halo"])
-        require(self, "be positive", ["drive_frequency", "drive_amplitude", "amplitude_spread"])
-        amounts = ["damping", "gap", "half_range", "wall_damping", "cue_noise", "response_noise"]
+        positive = ["drive_frequency", "drive_amplitude", "amplitude_spread", "damping"]
+        require(self, "be positive", positive)
+        amounts = ["gap", "half_range", "wall_damping", "cue_noise", "response_noise"]
         require(self, "be 0 or more", amounts)
         if not math.isfinite(self.center):
             raise ValueError(f"center must be a finite number, got {self.center}")
         if not self.damping < 2:
             raise ValueError(f"damping must leave the oscillator underdamped, below 2, got {self.damping}")
-        if not self.wall_damping < 2:
+        for log_stiffness in (self.center - self.half_range, self.center + self.half_range):
+            self._check_contact(10.0**log_stiffness)
+
+    def _check_contact(self, stiffness: float) -> None:
+        damping = self.damping + self.wall_damping * math.sqrt(stiffness)
+        if damping**2 >= 4 * (1 + stiffness):
             raise ValueError(
-                f"wall_damping must leave the contact underdamped, below 2, got {self.wall_damping}"
+                f"wall_damping must leave the contact underdamped, got {self.wall_damping} "
+                f"at stiffness {stiffness:.3g}"
+            )
+        if math.pi / math.sqrt(1 + stiffness) < 1 / self.sample_rate:
+            raise ValueError(
+                "center + half_range must leave contacts longer than a sample, "
+                f"got stiffness {stiffness:.3g} at {self.samples_per_period} samples_per_period"
             )
 
     @property
@@ -97,7 +110,13 @@ class ImpactSystem:
         noise = generator.standard_normal((n, self.steps, 4))
         scale = np.array([1.0, 1.0, 0.1, 1.0])
         spread = np.array([self.response_noise] * 3 + [self.cue_noise])
-        core = states[..., 4] > 0
+        core = states[..., 5] > 0
+        missing = int((~core.any(axis=1)).sum())
+        if missing:
+            raise ValueError(
+                f"gap must be within reach of the drive, got {missing} of {n} trajectories without a contact at "
+                f"gap = {self.gap}, drive_amplitude = {self.drive_amplitude}"
+            )
         return Trajectories(
             x=(scale * states[..., :4] + spread * noise).astype(np.float32),
             y=labels.y,
@@ -115,7 +134,7 @@ class ImpactSystem:
         wall_stiffness: npt.NDArray[np.float64],
         phase: npt.NDArray[np.float64],
     ) -> npt.NDArray[np.float64]:
-        """Noise-free states (N, T, 5) from rest: position, velocity, acceleration, drive, wall force."""
+        """Noise-free states (N, T, 6) from rest: position, velocity, acceleration, drive, wall force, touched."""
         rest = np.zeros(len(amplitude))
         states: npt.NDArray[np.float64] = kernel.simulate(
             self.steps,

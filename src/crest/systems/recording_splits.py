@@ -97,6 +97,8 @@ def _of_conditions(
     condition: npt.NDArray[Any], ood: str | float | Sequence[str | float]
 ) -> npt.NDArray[np.bool_]:
     """True where a trajectory's condition is one of `ood`; refuses what is not there, and all of them."""
+    if ood is None:
+        raise ValueError("ood must name one condition or several, got None")
     wanted = [str(name) for name in ([ood] if isinstance(ood, str | float | int) else ood)]
     there = sorted(set(condition.tolist()))
     unknown = [name for name in wanted if name not in there]
@@ -173,7 +175,7 @@ def standardised(splits: Splits) -> Splits:
     """The splits with labels of mean 0 and variance 1 on train, and the old ones in `extra["label"]`."""
     mean, spread = float(splits.train.y.mean()), float(splits.train.y.std())
     if np.ptp(splits.train.y) == 0:
-        raise ValueError(f"standardise must find labels that vary in train, got only {mean}")
+        raise ValueError(f"label must vary in train (or set standardise=False), got only {mean}")
 
     def scaled(part: Trajectories) -> Trajectories:
         return dataclasses.replace(part, y=(part.y - mean) / spread, extra={**part.extra, "label": part.y})

@@ -69,8 +69,8 @@ def load_recordings(
     """
     hop = window if hop is None else hop
     for name, value in (("window", window), ("hop", hop)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1 sample, got {value}")
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be a whole number of samples, at least 1, got {value!r}")
     if sample_rate is not None and not (np.isfinite(sample_rate) and sample_rate > 0):
         raise ValueError(f"sample_rate must be positive, got {sample_rate}")
     if isinstance(channels, str) or (channels is not None and not channels):
@@ -79,6 +79,8 @@ def load_recordings(
     columns = Columns(file=file, label=label, condition=condition, events=events, proxy=proxy)
     require_columns(listing, columns)
     base = listing.path.parent if folder is None else Path(folder)
+    if not base.is_dir():
+        raise ValueError(f"folder must exist, got {str(base)!r}")
 
     recordings, problems = read_rows(listing, columns, base, key, window)
     given = None if channels is None else tuple(channels)

@@ -52,5 +52,5 @@ def regime(system: str, name: str = "default") -> GearSystem | ImpactSystem:
     if system not in SIMULATORS:
         raise ValueError(f"system must be one of {', '.join(SIMULATORS)}, got {system!r}")
     if name not in REGIMES[system]:
-        raise ValueError(f"name must be one of {', '.join(REGIMES[system])}, got {name!r}")
+        raise ValueError(f"regime must be one of {', '.join(REGIMES[system])}, got {name!r}")
     return SIMULATORS[system](**REGIMES[system][name])

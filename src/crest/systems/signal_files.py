@@ -119,6 +119,11 @@ def _chosen(names: Iterable[str], key: str | None) -> str:
 
 
 def _npy(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signature for all readers
+    with path.open("rb") as file:
+        start = file.read(6)
+    # Else NumPy takes it for a pickle, and says how to load it unsafely.
+    if not start.startswith((b"\x93NUMPY", b"PK")):
+        raise ValueError("it is not a .npy file by its content")
     loaded = np.load(path, allow_pickle=False)
     if not isinstance(loaded, np.ndarray):
         loaded.close()

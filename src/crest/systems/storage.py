@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,18 @@ def save(trajectories: Trajectories, path: Path) -> None:
         "source": trajectories.source,
     }
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"folder {path.parent} does not exist")
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
     try:
         with os.fdopen(handle, "wb") as file:
             np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
             file.flush()
             os.fsync(file.fileno())
+        # Temporary files are private; this one is to be read like any other that the user writes.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -54,23 +61,29 @@ def save(trajectories: Trajectories, path: Path) -> None:
 
 def load(path: Path) -> Trajectories:
     """Read what `save` wrote; any other or damaged file is refused by name."""
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path} does not exist")
     try:
+        with zipfile.ZipFile(path) as archive:
+            broken = archive.testzip()
+        if broken is not None:
+            raise ValueError(f"{broken} has a wrong checksum")
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path} does not exist") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        if about["format"] != FORMAT:
+            raise ValueError(f"format must be {FORMAT!r}, got {about['format']!r}")
+        return Trajectories(
+            x=arrays.pop("x"),
+            y=arrays.pop("y"),
+            events=arrays.pop("events", None),
+            proxy=arrays.pop("proxy", None),
+            sample_rate=about["sample_rate"],
+            channels=tuple(about["channels"]),
+            source=about["source"],
+            extra={name.removeprefix("extra."): array for name, array in arrays.items()},
+        )
+    except KeyError as error:
+        raise ValueError(f"{path} is not a file of trajectories: it has no {error}") from error
+    except (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a file of trajectories, or is damaged: {error}") from error
-    if about.get("format") != FORMAT:
-        raise ValueError(f"{path} has format {about.get('format')!r}, expected {FORMAT!r}")
-    return Trajectories(
-        x=arrays.pop("x"),
-        y=arrays.pop("y"),
-        events=arrays.pop("events", None),
-        proxy=arrays.pop("proxy", None),
-        sample_rate=about["sample_rate"],
-        channels=tuple(about["channels"]),
-        source=about["source"],
-        extra={name.removeprefix("extra."): array for name, array in arrays.items()},
-    )
