@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from crest import cli
+from real_recordings import FOLDER, real
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -36,11 +37,8 @@ def test_an_unknown_system_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" in run("systems", "show", "pump", "--debug").stderr
 
 
-RECORDINGS = Path(__file__).parents[2] / "shared" / "data" / "cwru"
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not RECORDINGS.exists(), reason=f"needs the CWRU recordings in {RECORDINGS}")
+@real
 def test_recordings_are_fetched_checked_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,7 +46,7 @@ def test_recordings_are_fetched_checked_and_shown(
     with pytest.raises(SystemExit, match="crest data fetch cwru"):
         cli.check("cwru")
     assert capsys.readouterr().out.count("missing") >= 16
-    cli.fetch("cwru", from_dir=RECORDINGS)
+    cli.fetch("cwru", from_dir=FOLDER)
     cli.check("cwru")
     assert capsys.readouterr().out.count("present") == 16
     cli.show("cwru", output=tmp_path / "cwru.png")

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,8 @@ from crest.systems.base import Sizes, Splits
 from crest.systems.cwru import CwruSystem, log_rms
 from crest.systems.cwru_files import RecordingFile, RecordingFileError
 from crest.systems.order_tracking import SKF
+from real_recordings import FOLDER, real
 
-PLACES = [os.environ.get("CREST_DATA"), Path(__file__).parents[3] / "shared" / "data"]
-FOLDERS = [Path(place) / part for place in PLACES if place for part in ("cwru", ".")]
-FOLDER = next((folder for folder in FOLDERS if (folder / "105.mat").exists()), None)
-real = pytest.mark.skipif(FOLDER is None, reason="no CWRU files in CREST_DATA or ../shared/data/cwru")
 SMALL = Sizes(train=60, id=20, ood=20)
 
 

@@ -1,20 +1,14 @@
 """Order tracking: a bearing made here with known impacts, and the sixteen real ones."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from crest.systems import order_tracking
 from crest.systems.cwru_files import RECORDINGS, RecordingFile
 from crest.systems.cwru_recording import read_recording
+from real_recordings import FOLDER, real
 
 RATE = 12000.0
-PLACES = [os.environ.get("CREST_DATA"), Path(__file__).parents[3] / "shared" / "data"]
-FOLDERS = [Path(place) / part for place in PLACES if place for part in ("cwru", ".")]
-FOLDER = next((folder for folder in FOLDERS if (folder / "105.mat").exists()), None)
-real = pytest.mark.skipif(FOLDER is None, reason="no CWRU files in CREST_DATA or ../shared/data/cwru")
 
 
 def struck(

@@ -1,19 +1,12 @@
 """The level alone: known answers on made splits, and the data README's numbers on the real files."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from crest.systems.base import Splits, Trajectories
 from crest.systems.cwru import CwruSystem
 from crest.systems.rms_baselines import rms_baselines
-
-PLACES = [os.environ.get("CREST_DATA"), Path(__file__).parents[3] / "shared" / "data"]
-FOLDERS = [Path(place) / part for place in PLACES if place for part in ("cwru", ".")]
-FOLDER = next((folder for folder in FOLDERS if (folder / "105.mat").exists()), None)
-real = pytest.mark.skipif(FOLDER is None, reason="no CWRU files in CREST_DATA or ../shared/data/cwru")
+from real_recordings import FOLDER, real
 
 
 def levels(y: np.ndarray, level: np.ndarray) -> Trajectories:

@@ -2,11 +2,14 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
+
+from crest import rng
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -144,6 +147,21 @@ class Sizes:
         for name, size in dataclasses.asdict(self).items():
             if size < 1:
                 raise ValueError(f"{name} must be at least 1 trajectory, got {size}")
+
+
+def simulated_splits(
+    system: str,
+    trajectories: Callable[[int, np.random.Generator, bool], Trajectories],
+    seed: int | np.integer[Any],
+    sizes: Sizes | None = None,
+) -> Splits:
+    """The three splits of a simulator, whose `trajectories(n, generator, broken)` makes one of them."""
+    sizes = sizes or Sizes()
+    return Splits(
+        train=trajectories(sizes.train, rng.generator(seed, f"{system}/train"), False),
+        id=trajectories(sizes.id, rng.generator(seed, f"{system}/id"), False),
+        ood=trajectories(sizes.ood, rng.generator(seed, f"{system}/ood"), True),
+    )
 
 
 def correlation(a: Floats, b: Floats) -> float:

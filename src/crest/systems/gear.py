@@ -5,9 +5,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from crest import rng
 from crest.kernels import gear as kernel
-from crest.systems.base import Sizes, Splits, Trajectories
+from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import CUE_CLIP, biased_labels
 from crest.systems.parameters import require
 
@@ -104,12 +103,7 @@ class GearSystem:
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, in-distribution and out-of-distribution trajectories of one seed."""
-        sizes = sizes or Sizes()
-        return Splits(
-            train=self.trajectories(sizes.train, rng.generator(seed, "gear/train")),
-            id=self.trajectories(sizes.id, rng.generator(seed, "gear/id")),
-            ood=self.trajectories(sizes.ood, rng.generator(seed, "gear/ood"), broken=True),
-        )
+        return simulated_splits("gear", self.trajectories, seed, sizes)
 
     def trajectories(self, n: int, generator: np.random.Generator, broken: bool = False) -> Trajectories:
         """Trajectories of n units; `broken` unties the speed level from the severity."""

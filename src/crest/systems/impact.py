@@ -6,9 +6,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from crest import rng
 from crest.kernels import impact as kernel
-from crest.systems.base import Sizes, Splits, Trajectories
+from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import biased_labels
 from crest.systems.parameters import require
 
@@ -93,12 +92,7 @@ class ImpactSystem:
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, in-distribution and out-of-distribution trajectories of one seed."""
-        sizes = sizes or Sizes()
-        return Splits(
-            train=self.trajectories(sizes.train, rng.generator(seed, "impact/train")),
-            id=self.trajectories(sizes.id, rng.generator(seed, "impact/id")),
-            ood=self.trajectories(sizes.ood, rng.generator(seed, "impact/ood"), broken=True),
-        )
+        return simulated_splits("impact", self.trajectories, seed, sizes)
 
     def trajectories(self, n: int, generator: np.random.Generator, broken: bool = False) -> Trajectories:
         """Trajectories of n walls; `broken` unties the drive amplitude from the wall's stiffness."""

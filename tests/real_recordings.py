@@ -1,0 +1,12 @@
+"""Where the CWRU recordings are on this machine, and the mark of the tests that need them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+PLACES = [os.environ.get("CREST_DATA"), Path(__file__).parents[2] / "shared" / "data"]
+FOLDERS = [Path(place) / part for place in PLACES if place for part in ("cwru", ".")]
+FOLDER = next((folder for folder in FOLDERS if (folder / "105.mat").exists()), None)
+
+real = pytest.mark.skipif(FOLDER is None, reason="no CWRU files in CREST_DATA or ../shared/data/cwru")
