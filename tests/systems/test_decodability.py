@@ -35,6 +35,14 @@ def test_products_of_global_statistics_break_too(system: str) -> None:
     assert everything.ood > events.ood
 
 
+def test_only_the_training_labels_are_learned_from() -> None:
+    splits = regime("gear").splits(1000, Sizes(train=32, id=16, ood=16))
+    blank = dataclasses.replace(splits, train=dataclasses.replace(splits.train, y=np.zeros(32)))
+    errors = read_by_ridge(blank, gear_features)
+    expected = [np.sqrt(np.mean(part.y**2)) for part in (splits.id, splits.ood)]
+    assert errors == pytest.approx(expected)
+
+
 def test_gear_features_by_hand() -> None:
     splits = regime("gear").splits(1000, Sizes(train=1, id=1, ood=1))
     x = np.zeros((1, 512, 3), dtype=np.float32)
