@@ -376,7 +376,7 @@ def test_the_page_runs(
     page = (ROOT / "docs" / "recordings.md").read_text()
     head, first = (tmp_path / "my_recordings" / "table.csv").read_text().splitlines()[:2]
     assert head in page
-    assert ",".join(first.split(",")[:4]) in page
+    assert ";".join(first.split(";")[:3]) in page
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     assert blocks
     namespace: dict[str, object] = {}

@@ -75,6 +75,19 @@ def test_the_gear_cue_is_its_speed_and_the_average_reads_it() -> None:
     assert (severity.min(), severity.max()) == pytest.approx((0.2, 1.0), abs=0.03)
 
 
+def test_the_ripple_tells_the_speed_too() -> None:
+    """A known property of the regime, published in docs/choices.md: 32 steps between events hold the cue."""
+    data = GearSystem().splits(1000, Sizes(train=1, id=1, ood=512)).ood
+    spread = np.empty(len(data))
+    for row, events in enumerate(data.events):
+        quiet = np.flatnonzero(~events)
+        runs = np.split(quiet, np.flatnonzero(np.diff(quiet) > 1) + 1)
+        spread[row] = data.x[row, next(run for run in runs if len(run) >= 32)[-32:], 1].std()
+    for target, explained in ((data.proxy, 0.91), (data.y, 0.0)):
+        left = target - np.polyval(np.polyfit(spread, target, 2), spread)
+        assert 1 - np.var(left) / np.var(target) == pytest.approx(explained, abs=0.03)
+
+
 def test_gear_events_follow_from_the_angle() -> None:
     system = GearSystem(ring_down=2)
     turn = np.array([[0.95, 0.97, 0.99, 1.01, 1.05, 1.08, 1.09, 1.11, 1.13, 1.15]])

@@ -25,7 +25,7 @@ class GearSystem:
 
     Damaged units are run gently: in training and in distribution the speed level falls with severity
     (`cue_correlation`); out of distribution the two are independent, with the same marginals. The speed is
-    seen through a noisy sensor, so that an average over many steps is needed to read it there. Severity is in the
+    seen through a noisy sensor, so that single steps of that channel say little; the ripple's amplitude tells it too. Severity is in the
     transients while the faulty tooth is engaged and rings down. Reasons: docs/choices.md#gear.
     """
 
