@@ -28,8 +28,7 @@ lint: $(VENV)/.installed
 	$(VENV)/bin/mypy
 
 bench: $(VENV)/.installed
-	$(RUN) benchmarks/readouts.py
-	$(RUN) benchmarks/simulators.py
+	$(RUN) -m crest bench
 
 pictures: $(VENV)/.installed
 	$(RUN) -m crest.demo --output docs

@@ -14,6 +14,9 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 import pytest
 import torch
 
+# Tensors here are small, and pytest's workers share the cores: a second thread makes training many times slower.
+torch.set_num_threads(1)
+
 CHECK_SHAPES = os.environ.get("CREST_CHECK_SHAPES", "1") == "1"
 if CHECK_SHAPES:
     from jaxtyping import install_import_hook

@@ -11,10 +11,13 @@ import crest
 
 SOURCE = Path(__file__).parents[1] / "src" / "crest"
 
-CORE = {"arrays", "rng"}
+CORE = {"arrays", "rng", "files"}
+PARTS = CORE | {"readouts", "probes", "theory", "systems"}
+MODELS = PARTS | {"encoders", "model", "objectives", "evaluation", "training"}
 ALLOWED = {
     "arrays": set(),
     "rng": set(),
+    "files": set(),
     "readouts": CORE,
     "probes": CORE,
     "theory": {"rng"},
@@ -22,11 +25,17 @@ ALLOWED = {
     "systems": CORE | {"kernels"},
     "replacement": CORE | {"readouts"},
     "estimator": CORE | {"readouts"},
-    "report": CORE | {"readouts", "probes", "theory", "systems"},
-    "cli": CORE | {"systems", "report", "demo"},
+    "encoders": CORE,
+    "model": CORE | {"encoders", "readouts"},
+    "objectives": CORE | {"readouts", "model"},
+    "evaluation": PARTS | {"model"},
+    "training": PARTS | {"model", "objectives", "evaluation"},
+    "experiments": MODELS,
+    "report": PARTS | {"experiments"},
+    "demo": PARTS | {"report"},
+    "cli": MODELS | {"experiments", "report", "demo"},
     "__main__": {"cli"},
-    "demo": CORE | {"readouts", "probes", "theory", "report"},
-    "__init__": CORE | {"readouts", "probes", "theory", "replacement", "estimator"},
+    "__init__": CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"},
 }
 
 

@@ -7,70 +7,76 @@
 
     crest.replace_pooling(model, "path.to.pool", crest.CrestReadout())
 
-The core needs torch and numpy only. `CreditInEvent` (torchmetrics) and `CrestPooler` (scikit-learn) load on
-first use.
+The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn. Everything
+loads on first use.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
-from crest import theory
-from crest.probes import (
-    Credit,
-    DeletionCurve,
-    credit,
-    deletion,
-    error_without,
-    interpolate_out,
-    saliency,
-)
-from crest.readouts import (
-    READOUTS,
-    REFERENCES,
-    AttentionReadout,
-    ConjunctiveReadout,
-    CrestConfig,
-    CrestReadout,
-    EventReadout,
-    EventWindowReadout,
-    GatedAttentionReadout,
-    LastReadout,
-    MaxReadout,
-    MeanReadout,
-    Readout,
-    RegistersReadout,
-    ScoredAttentionReadout,
-    WindowedReadout,
-    make_readout,
-)
-from crest.replacement import replace_pooling
-
 if TYPE_CHECKING:
+    from crest import systems as systems
+    from crest import theory
     from crest.estimator import CrestPooler as CrestPooler
+    from crest.probes import (
+        Credit,
+        DeletionCurve,
+        credit,
+        deletion,
+        error_without,
+        interpolate_out,
+        saliency,
+    )
     from crest.probes.metrics import CreditInEvent as CreditInEvent
+    from crest.readouts import (
+        READOUTS,
+        REFERENCES,
+        AttentionReadout,
+        ConjunctiveReadout,
+        CrestConfig,
+        CrestReadout,
+        EventReadout,
+        EventWindowReadout,
+        GatedAttentionReadout,
+        LastReadout,
+        MaxReadout,
+        MeanReadout,
+        Readout,
+        RegistersReadout,
+        ScoredAttentionReadout,
+        WindowedReadout,
+        make_readout,
+    )
+    from crest.replacement import replace_pooling
 
 __version__ = "0.1.0"
 
-# Their packages are optional, so they load on first use.
-_ON_FIRST_USE = {
+_PROBES = ("Credit", "DeletionCurve", "credit", "deletion", "error_without", "interpolate_out", "saliency")
+_MODULES = ("systems", "theory")
+# Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
+_ELSEWHERE = {
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
-    "systems": "crest.systems",
+    "replace_pooling": "crest.replacement",
+    **dict.fromkeys(_PROBES, "crest.probes"),
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ON_FIRST_USE:
+    if name in _MODULES:
+        return importlib.import_module(f"crest.{name}")
+    if name not in __all__ and name not in _ELSEWHERE:
         raise AttributeError(f"module 'crest' has no attribute {name!r}")
-    module = importlib.import_module(_ON_FIRST_USE[name])
-    return module if name == "systems" else getattr(module, name)
+    value = getattr(importlib.import_module(_ELSEWHERE.get(name, "crest.readouts")), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ON_FIRST_USE, "__version__"])
+    return sorted([*__all__, *_ELSEWHERE, *_MODULES, "__version__"])
 
 
-# Without the names of `_ON_FIRST_USE`: a star import must work where their packages are not installed.
+# Without `CreditInEvent`, `CrestPooler` and `systems`: a star import must work where their packages are missing.
 __all__ = [
     "READOUTS",
     "REFERENCES",

@@ -24,6 +24,8 @@ else:
 
         Bool = Float = Int = _Letters
 
+Signals: TypeAlias = Float[Tensor, "B T C"]
+"""Measured signals, the encoder's input."""
 Features: TypeAlias = Float[Tensor, "B T D"]
 """Step features, the encoder's output."""
 Pooled: TypeAlias = Float[Tensor, "B D"]

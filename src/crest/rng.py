@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 
-def _entropy(seed: int | np.integer[Any], purpose: str) -> np.random.SeedSequence:
+def _entropy(seed: np.integer[Any] | int, purpose: str) -> np.random.SeedSequence:
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
     if not purpose:
@@ -22,7 +22,7 @@ def _entropy(seed: int | np.integer[Any], purpose: str) -> np.random.SeedSequenc
     return np.random.SeedSequence([int(seed), *np.frombuffer(digest, dtype=np.uint32).tolist()])
 
 
-def generator(seed: int | np.integer[Any], purpose: str) -> np.random.Generator:
+def generator(seed: np.integer[Any] | int, purpose: str) -> np.random.Generator:
     """NumPy generator of the stream that (seed, purpose) names.
 
     Example:
@@ -33,14 +33,14 @@ def generator(seed: int | np.integer[Any], purpose: str) -> np.random.Generator:
     return np.random.default_rng(_entropy(seed, purpose))
 
 
-def torch_generator(seed: int | np.integer[Any], purpose: str) -> torch.Generator:
+def torch_generator(seed: np.integer[Any] | int, purpose: str) -> torch.Generator:
     """The same naming for code that draws with torch, on the CPU."""
     state = int(_entropy(seed, purpose).generate_state(1, np.uint64)[0])
     return torch.Generator().manual_seed(state & (2**63 - 1))
 
 
 @contextlib.contextmanager
-def scope(seed: int | np.integer[Any], purpose: str) -> Iterator[None]:
+def scope(seed: np.integer[Any] | int, purpose: str) -> Iterator[None]:
     """Seed torch's global state inside the block, for layers that initialise from it, and put it back.
 
     Example:

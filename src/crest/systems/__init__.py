@@ -5,12 +5,13 @@ from crest.systems.cwru import CwruSystem
 from crest.systems.decodability import Errors, global_features, read_by_ridge
 from crest.systems.gear import GearSystem
 from crest.systems.impact import ImpactSystem
-from crest.systems.regimes import REGIMES, SIMULATORS, regime
+from crest.systems.regimes import REGIMES, SIMULATORS, SYSTEMS, make_system, regime
 from crest.systems.storage import load, save
 
 __all__ = [
     "REGIMES",
     "SIMULATORS",
+    "SYSTEMS",
     "CwruSystem",
     "Errors",
     "GearSystem",
@@ -20,6 +21,7 @@ __all__ = [
     "Trajectories",
     "global_features",
     "load",
+    "make_system",
     "read_by_ridge",
     "regime",
     "save",

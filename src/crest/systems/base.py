@@ -152,7 +152,7 @@ class Sizes:
 def simulated_splits(
     system: str,
     trajectories: Callable[[int, np.random.Generator, bool], Trajectories],
-    seed: int | np.integer[Any],
+    seed: np.integer[Any] | int,
     sizes: Sizes | None = None,
 ) -> Splits:
     """The three splits of a simulator, whose `trajectories(n, generator, broken)` makes one of them."""

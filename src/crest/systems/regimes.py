@@ -9,6 +9,7 @@ out.
 
 from typing import Any
 
+from crest.systems.cwru import CwruSystem
 from crest.systems.gear import GearSystem
 from crest.systems.impact import ImpactSystem
 
@@ -54,3 +55,36 @@ def regime(system: str, name: str = "default") -> GearSystem | ImpactSystem:
     if name not in REGIMES[system]:
         raise ValueError(f"regime must be one of {', '.join(REGIMES[system])}, got {name!r}")
     return SIMULATORS[system](**REGIMES[system][name])
+
+
+SYSTEMS: dict[str, type[GearSystem] | type[ImpactSystem] | type[CwruSystem]] = {
+    **SIMULATORS,
+    "cwru": CwruSystem,
+}
+"""Every system by name."""
+
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    **REGIMES,
+    "cwru": {"default": {}, "bearing": {"split": "bearing"}},
+}
+"""Named settings of every system: the simulators' regimes, and what the bearings' split holds out."""
+
+
+def make_system(
+    system: str, setting: str = "default", **changes: Any
+) -> GearSystem | ImpactSystem | CwruSystem:
+    """The system in a named setting, with further changes of its parameters.
+
+    Example:
+        >>> make_system("gear", "coarse_mesh", teeth=20).teeth
+        20
+    """
+    if system not in SYSTEMS:
+        raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {system!r}")
+    if setting not in SETTINGS[system]:
+        raise ValueError(f"regime of {system} must be one of {', '.join(SETTINGS[system])}, got {setting!r}")
+    known = SYSTEMS[system].__dataclass_fields__
+    unknown = sorted(set(changes) - set(known))
+    if unknown:
+        raise ValueError(f"{system} has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
+    return SYSTEMS[system](**{**SETTINGS[system][setting], **changes})

@@ -1,8 +1,6 @@
 """Trajectories in one file: npz with its metadata, never a pickle, never half a file."""
 
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from crest.files import whole_file
 from crest.systems.base import Trajectories
 
 FORMAT = "crest-trajectories-1"
@@ -20,6 +19,7 @@ def save(trajectories: Trajectories, path: Path) -> None:
     """Write one compressed npz; it appears under its name only when it is whole.
 
     Example:
+        >>> import tempfile
         >>> data = Trajectories(x=np.zeros((2, 4, 1)), y=np.zeros(2), sample_rate=1.0, channels=("a",))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save(data, Path(folder) / "data.npz")
@@ -40,23 +40,8 @@ def save(trajectories: Trajectories, path: Path) -> None:
         "channels": trajectories.channels,
         "source": trajectories.source,
     }
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"folder {path.parent} does not exist")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        # Temporary files are private; this one is to be read like any other that the user writes.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(Path(path)) as file:
+        np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
 
 
 def load(path: Path) -> Trajectories:

@@ -1,45 +1,25 @@
-"""The command line: `crest --help`. Each command imports what it needs, so that help answers at once."""
+"""`crest systems`: what the systems look like and whether they can be read."""
 
 # ruff: noqa: PLC0415
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
-from rich.console import Console
 
-import crest
+from crest.cli.console import console
 
 if TYPE_CHECKING:
     from crest.systems import Splits
 
-app = App(
-    name="crest",
-    version=crest.__version__,
-    help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
-)
-systems = App(name="systems", help="The systems: what they look like and whether they can be read.")
-data = App(name="data", help="Public recordings.")
-app.command(systems)
-app.command(data)
-console = Console(soft_wrap=True)
-errors = Console(stderr=True, soft_wrap=True)
+app = App(name="systems", help="The systems: what they look like and whether they can be read.")
 
 # A development seed: reported results use 0 to 9.
 SEED = 1000
 MOST_ROWS = 20
 
 
-@app.command(name="demo")
-def run_demo(*, output: Path = Path("outputs"), trajectories: int = 2048) -> None:
-    """Show the failure and its repair on the two-channel model: a table and a picture."""
-    from crest import demo
-
-    demo.main(["--output", str(output), "--trajectories", str(trajectories)])
-
-
-@systems.command(name="list")
+@app.command(name="list")
 def list_systems() -> None:
     """Print the simulators with their named regimes."""
     from crest.systems.regimes import REGIMES
@@ -50,7 +30,7 @@ def list_systems() -> None:
             console.print(f"  {name:<18}" + ", ".join(f"{key} = {value}" for key, value in changes.items()))
 
 
-@systems.command
+@app.command
 def show(
     system: str,
     *,
@@ -112,53 +92,3 @@ def _bearings(seed: int, folder: Path | None) -> "Splits":
     for score in rms_baselines(splits):
         console.print(f"log-RMS alone, {score.reader} reader: error {score.id:.3f} ID, {score.ood:.3f} OOD")
     return splits
-
-
-@data.command
-def fetch(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path | None = None) -> None:
-    """Fetch recordings, each checked by its SHA-256; what is there and right is not fetched again.
-
-    Parameters
-    ----------
-    name
-        cwru: the sixteen inner-race recordings of the Case Western Reserve bearing data.
-    from_dir
-        A folder that has the files already: they are checked and copied.
-    folder
-        Where they go; the environment variable CREST_DATA, or a cache folder, unless given.
-    """
-    from crest.systems import cwru_files
-
-    console.print(f"{name}: {cwru_files.fetch(folder, from_dir=from_dir)}", markup=False)
-
-
-@data.command
-def check(name: Literal["cwru"], *, folder: Path | None = None) -> None:
-    """Say of each recording whether it is there and right.
-
-    Parameters
-    ----------
-    name
-        cwru.
-    folder
-        Where to look; the environment variable CREST_DATA, or a cache folder, unless given.
-    """
-    from crest.systems import cwru_files
-
-    states = cwru_files.check(folder)
-    for state in states:
-        console.print(f"{state.file.name:<10}{state.detail or state.state}", markup=False, highlight=False)
-    if any(state.state != "present" for state in states):
-        raise SystemExit(f"fetch what is missing with: crest data fetch {name}")
-
-
-def main() -> None:
-    """Run the command line; errors of input are one sentence, the traceback comes with --debug."""
-    arguments = [word for word in sys.argv[1:] if word != "--debug"]
-    try:
-        app(arguments)
-    except (ValueError, OSError) as error:
-        if "--debug" in sys.argv:
-            raise
-        errors.print(f"crest: {error}", markup=False, highlight=False)
-        raise SystemExit(1) from error

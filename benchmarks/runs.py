@@ -1,0 +1,116 @@
+"""Throughput of training runs: two processes against one; and where the time of one run goes.
+
+The same runs go through a pool of one process and a pool of two, by turns in one session, so that a slow minute
+of the machine hits both. The processes are warm: starting one (torch, numba) takes a few seconds once.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from crest.experiments.executors import LocalExecutor, cores
+from crest.experiments.spec import RunSpec
+from crest.experiments.store import Store
+from crest.experiments.sweep import sweep
+from crest.model import make_model
+from crest.objectives import Batch, MeanSquaredError
+from crest.systems import Sizes, make_system
+from crest.training import SCHEDULES, Schedule
+
+READOUTS = ("mean", "attention", "scored_attention", "crest")
+
+
+def specs(runs: int, epochs: int) -> list[RunSpec]:
+    return [
+        RunSpec(system="gear", readout="attention", seed=1000 + run, schedule=Schedule(epochs=epochs))
+        for run in range(runs)
+    ]
+
+
+def throughput(executor: LocalExecutor, wanted: list[RunSpec]) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        outcome = sweep(wanted, Store(Path(folder)), executor)
+        if len(outcome.done) != len(wanted):
+            raise SystemExit(f"only {len(outcome.done)} of {len(wanted)} runs were done")
+        return len(wanted) / (time.perf_counter() - start)
+
+
+def compare(runs: int, epochs: int, rounds: int) -> None:
+    tiny = [
+        RunSpec(
+            system="gear",
+            readout="mean",
+            seed=seed,
+            sizes=Sizes(train=8, id=8, ood=8),
+            schedule=Schedule(epochs=1),
+        )
+        for seed in range(1000, 1004)
+    ]
+    with LocalExecutor(1) as one, LocalExecutor(2) as two:
+        throughput(one, tiny)
+        throughput(two, tiny)
+        pairs = [
+            (throughput(one, specs(runs, epochs)), throughput(two, specs(runs, epochs)))
+            for _ in range(rounds)
+        ]
+    ratios = [second / first for first, second in pairs]
+    print(f"{cores()} cores; {runs} runs of 1024 trajectories, {epochs} epochs, {rounds} rounds")
+    print(f"one process   {statistics.median(first for first, _ in pairs):.3f} runs per second")
+    print(f"two processes {statistics.median(second for _, second in pairs):.3f} runs per second")
+    print(f"ratio         {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+def seconds(work: Callable[[], object], repeats: int = 12) -> float:
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def profile() -> None:
+    """Milliseconds of the parts of one update, on one thread, and the seconds of a run that they add up to."""
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    data = make_system("gear").splits(1000).train
+    print(f"\ngear, 1024 + 512 trajectories: {time.perf_counter() - start:.1f} s to simulate, once per seed")
+    x, y, events, proxy = data.tensors()
+    print(f"{'encoder':<10} {'readout':<17} {'encode':>7} {'pool':>7} {'update':>7} ms   {'run':>5} s")
+    for encoder, schedule in SCHEDULES.items():
+        rows = torch.arange(schedule.batch)
+        batch = Batch(x, y, events, proxy).rows(rows)
+        for readout in READOUTS:
+            model = make_model(encoder, readout, channels=x.shape[2], seed=1000)
+            optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
+
+            def update(model=model, batch=batch, optimizer=optimizer) -> None:
+                optimizer.zero_grad()
+                MeanSquaredError().loss(model, batch).backward()
+                optimizer.step()
+
+            features = model.features(batch.x).detach()
+            encode = seconds(lambda model=model, batch=batch: model.features(batch.x))
+            pool = seconds(lambda model=model, features=features: model.pool(features))
+            whole = seconds(update)
+            run = whole * schedule.epochs * len(data) / schedule.batch
+            print(
+                f"{encoder:<10} {readout:<17} {1e3 * encode:7.1f} {1e3 * pool:7.1f} {1e3 * whole:7.1f}      {run:5.0f}"
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    compare(options.runs, options.epochs, options.rounds)
+    profile()

@@ -1,0 +1,162 @@
+"""`crest run`, `crest status`, `crest report`: do an experiment's runs, see what is there, show the numbers."""
+
+# ruff: noqa: PLC0415
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crest.cli.console import INTERRUPTED, console, errors
+
+if TYPE_CHECKING:
+    from crest.experiments.experiment import Experiment
+
+RESULTS = Path("results")
+
+
+def _experiments(names: list[str], quick: bool) -> "list[Experiment]":
+    from crest.experiments.catalog import experiments_of
+
+    chosen = experiments_of(names or ["all"])
+    return [experiment.quick() for experiment in chosen] if quick else chosen
+
+
+def run(
+    *names: str,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    folder: Path = RESULTS,
+    quick: bool = False,
+) -> None:
+    """Do the runs of an experiment that are not there yet. Stop and start it as you like.
+
+    Parameters
+    ----------
+    names
+        Experiments of the catalog (`crest status` lists them), or all.
+    jobs
+        Processes at a time, one thread each; as many as cores unless given.
+    cluster
+        Address of a Dask scheduler, such as tcp://host:8786, to run there instead of here.
+    folder
+        Where the records go, one JSON per run.
+    quick
+        A trial of the machinery in seconds: one seed, 32 trajectories, two epochs. Its numbers mean nothing.
+    """
+    from crest.cli.progress import progress
+    from crest.experiments.executors import ClusterExecutor, LocalExecutor
+    from crest.experiments.experiment import distinct
+    from crest.experiments.store import Store
+    from crest.experiments.sweep import sweep
+
+    if not names:
+        raise ValueError("names must hold an experiment or all: `crest status` lists them")
+    if cluster is not None and jobs is not None:
+        raise ValueError("jobs is for this machine: a cluster decides by itself how many run at a time")
+    specs = distinct(_experiments(list(names), quick))
+    store = Store(folder)
+    executor = LocalExecutor(jobs) if cluster is None else ClusterExecutor(cluster)
+    try:
+        with executor, progress(total=len(specs)) as listener:
+            outcome = sweep(specs, store, executor, listener=listener)
+    except KeyboardInterrupt:
+        there = sum(spec.id in store for spec in specs)
+        again = ["crest", "run", *names, "--folder", str(folder), *(["--quick"] if quick else [])]
+        errors.print(
+            f"crest: stopped; {there} of {len(specs)} runs are kept. Go on with: {shlex.join(again)}",
+            markup=False,
+        )
+        raise SystemExit(INTERRUPTED) from None
+    console.print(
+        f"{len(outcome.done)} done, {len(outcome.found)} were there, {len(outcome.failed)} failed; "
+        f"records in {folder}",
+        markup=False,
+    )
+    if outcome.failed:
+        raise SystemExit(f"crest: the tracebacks are in {folder}/*.error; the next run tries them again")
+
+
+def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
+    """Say per experiment how many runs are done, running, missing and failed; name what failed.
+
+    Parameters
+    ----------
+    names
+        Experiments of the catalog; all of them unless given.
+    folder
+        Where the records are.
+    quick
+        Of the trial.
+    """
+    from rich.table import Table
+
+    from crest.cli.progress import reason
+    from crest.experiments.store import Store
+
+    chosen = _experiments(list(names), quick)
+    if not folder.is_dir():
+        console.print(f"no records yet: {folder} does not exist", markup=False)
+    store = Store(folder) if folder.is_dir() else None
+    there, failures = (set(), set()) if store is None else (store.ids(), store.failures())
+    table = Table("experiment", "shows", "runs", "done", "missing", "failed", box=None, pad_edge=False)
+    reasons: dict[str, str] = {}
+    for experiment in chosen:
+        ids = list(dict.fromkeys(spec.id for spec in experiment.runs))
+        done, broken = [i for i in ids if i in there], [i for i in ids if i in failures]
+        counts = (len(ids), len(done), len(ids) - len(done) - len(broken), len(broken))
+        table.add_row(experiment.name, experiment.evidence, *map(str, counts))
+        if store is not None:
+            reasons |= {name: reason(store.failure(name)) for name in broken}
+    console.print(table)
+    for name, why in reasons.items():
+        console.print(f"failed: {folder / name}.error: {why}", markup=False)
+
+
+def report(
+    *names: str,
+    folder: Path = RESULTS,
+    partial: bool = False,
+    output: Path | None = None,
+    quick: bool = False,
+) -> None:
+    """Show each experiment's numbers, means and deviations over seeds, from the records alone.
+
+    Parameters
+    ----------
+    names
+        Experiments of the catalog; all of them unless given.
+    folder
+        Where the records are.
+    partial
+        Show an experiment although some of its records are missing.
+    output
+        A Markdown file to write instead of printing.
+    quick
+        Of the trial, whose numbers mean nothing.
+    """
+    from rich.table import Table
+
+    from crest.experiments.store import Store
+    from crest.files import whole_file
+    from crest.report import summary
+
+    if not folder.is_dir():
+        raise ValueError(f"folder must have the records of runs, but {folder} does not exist")
+    store = Store(folder)
+    found = {
+        experiment: summary.rows(experiment, store, partial=partial)
+        for experiment in _experiments(list(names), quick)
+    }
+    if output is not None:
+        text = "\n".join(summary.markdown(experiment, rows) for experiment, rows in found.items())
+        with whole_file(output) as file:
+            file.write(text.encode())
+        console.print(f"Report: {output}", markup=False)
+        return
+    for experiment, rows in found.items():
+        table = Table(
+            *summary.HEADER, box=None, pad_edge=False, title=f"{experiment.name}: {experiment.evidence}"
+        )
+        for row in rows:
+            table.add_row(*summary.cells(row))
+        console.print(table)

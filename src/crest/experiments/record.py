@@ -1,0 +1,96 @@
+"""Record: what a finished run left, as plain numbers in one JSON."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from crest.evaluation import Budget, Score
+from crest.experiments.spec import RunSpec
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CreditMeans:
+    """Credit of one split, averaged over its trajectories with events."""
+
+    cie: float
+    ecm: float
+    precision: float
+    chance: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Look:
+    """Errors and credit (ID) after some epochs, from the observer."""
+
+    epoch: int
+    score: Score
+    credit: CreditMeans | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Record:
+    """A finished run: its spec, what was measured, and what it took.
+
+    Args:
+        spec: what was run.
+        score: root mean square errors, in and out of distribution.
+        credit: credit per split ("id", "ood"); empty where nobody knows the events.
+        budget: CREST's budget per split; empty for other readouts.
+        losses: training loss of each epoch.
+        kept_epoch: the epoch whose weights were scored.
+        looks: errors and credit during training, where the spec asks for them.
+        seconds: time of each part, in seconds.
+        peak_memory: of the process, in MiB, when the run ended.
+        versions: of Python and the packages that decide the numbers.
+        commit: of the source tree; None outside of one.
+    """
+
+    spec: RunSpec
+    score: Score
+    credit: Mapping[str, CreditMeans]
+    budget: Mapping[str, Budget]
+    losses: list[float]
+    kept_epoch: int
+    looks: list[Look]
+    seconds: Mapping[str, float]
+    peak_memory: float
+    versions: Mapping[str, str]
+    commit: str | None
+
+    @property
+    def id(self) -> str:
+        """The spec's: the name of the file."""
+        return self.spec.id
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"id": self.id, **dataclasses.asdict(self)}
+
+    def to_json(self) -> str:
+        """The record as text; NaN and infinity are refused."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
+        """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
+        plain = {key: value for key, value in fields.items() if key != "id"}
+        return cls(
+            **{
+                **plain,
+                "spec": RunSpec.from_dict(fields["spec"]),
+                "score": Score(**fields["score"]),
+                "credit": {name: CreditMeans(**part) for name, part in fields["credit"].items()},
+                "budget": {name: Budget(**part) for name, part in fields["budget"].items()},
+                "looks": [_look(part) for part in fields["looks"]],
+            }
+        )
+
+
+def _look(fields: Mapping[str, Any]) -> Look:
+    means = fields["credit"]
+    return Look(
+        epoch=fields["epoch"],
+        score=Score(**fields["score"]),
+        credit=None if means is None else CreditMeans(**means),
+    )

@@ -1,0 +1,156 @@
+"""RunSpec -> Record: simulate or load, train, measure."""
+
+import contextlib
+import functools
+import platform
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import torch
+
+import crest
+from crest.evaluation import measured_budget, measured_credit, score
+from crest.experiments.checkpoint import save_checkpoint
+from crest.experiments.datasets import splits_of
+from crest.experiments.record import CreditMeans, Look, Record
+from crest.experiments.spec import RunSpec
+from crest.model import Model
+from crest.objectives import make_objective
+from crest.probes import Credit
+from crest.training import fit
+
+# Layers draw their first weights from torch's global state: one run at a time in a process, whatever the
+# number of threads that a cluster's worker has.
+_ALONE = threading.Lock()
+
+
+def run(spec: RunSpec, *, data: Path | None = None, checkpoint: Path | None = None) -> Record:
+    """Train and measure one model, on one thread.
+
+    The same machine, package versions and spec give the same bits.
+
+    Args:
+        spec: what to run.
+        data: a folder in which processes share the trajectories that they made; None makes them here.
+        checkpoint: a file to save the trained model to (`.safetensors`).
+    """
+    with _ALONE, _one_thread():
+        return _run(spec, data, checkpoint)
+
+
+def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
+    started = time.perf_counter()
+    splits = splits_of(spec, data)
+    # The first parallel loop that numba runs in a process sets the threads of OpenMP, and so torch's, anew.
+    torch.set_num_threads(1)
+    simulated = time.perf_counter()
+    model = spec.model(splits.train.x.shape[2])
+    looks: list[Look] = []
+
+    def observe(epoch: int, seen: Model) -> None:
+        looks.append(
+            Look(epoch=epoch, score=score(seen, splits), credit=_means(measured_credit(seen, splits.id)))
+        )
+
+    history = fit(
+        model,
+        splits.train,
+        splits.id,
+        schedule=spec.training,
+        seed=spec.seed,
+        objective=make_objective(spec.objective, **spec.objective_options),
+        keep=spec.keep,
+        observer=observe if spec.observe_every else None,
+        observe_every=max(spec.observe_every, 1),
+    )
+    trained = time.perf_counter()
+    parts = {"id": splits.id, "ood": splits.ood}
+    credit = {name: _means(measured_credit(model, part)) for name, part in parts.items()}
+    budgets = {name: measured_budget(model, part) for name, part in parts.items()}
+    result = score(model, splits)
+    if checkpoint is not None:
+        save_checkpoint(checkpoint, model, spec)
+    return Record(
+        spec=spec,
+        score=result,
+        credit={name: means for name, means in credit.items() if means is not None},
+        budget={name: budget for name, budget in budgets.items() if budget is not None},
+        losses=history.losses,
+        kept_epoch=history.kept_epoch,
+        looks=looks,
+        seconds={
+            "data": simulated - started,
+            "training": trained - simulated,
+            "measuring": time.perf_counter() - trained,
+        },
+        peak_memory=peak_memory(),
+        versions=versions(),
+        commit=commit(),
+    )
+
+
+def _means(found: Credit | None) -> CreditMeans | None:
+    if found is None or not found.counted.any():
+        return None
+    return CreditMeans(
+        cie=found.mean_cie, ecm=found.mean_ecm, precision=found.mean_precision, chance=found.mean_chance
+    )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread inside the block: sums then have one order, and runs side by side do not disturb each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def peak_memory() -> float:
+    """Largest resident size of this process so far, in MiB."""
+    # Linux counts in KiB, macOS in bytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Versions of what decides the numbers."""
+    packages = {name: metadata.version(name) for name in ("torch", "numpy", "numba", "scipy")}
+    return {
+        "crest": crest.__version__,
+        "python": platform.python_version(),
+        **packages,
+        "machine": platform.machine(),
+    }
+
+
+@functools.cache
+def commit() -> str | None:
+    """Commit of the source tree that this package runs from, with a + where it was changed; None outside of one."""
+    here = Path(__file__).resolve().parent
+    git = ["git", "-C", str(here)]
+    try:
+        tracked = subprocess.run(
+            [*git, "ls-files", "--error-unmatch", Path(__file__).name], capture_output=True, check=False
+        )
+        if tracked.returncode:
+            return None
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--untracked-files=no", "--", str(here.parent)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -1,0 +1,122 @@
+"""Files that appear under their name only when they are whole."""
+
+import contextlib
+import errno
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+# `import crest` reads this module, so it must load on Windows too, where nothing here can be called.
+if sys.platform != "win32":
+    import fcntl
+
+PARTIAL = ".partial"
+"""Ending of files that are being written; one without a living writer is the rest of a killed process."""
+
+_NO_LOCKS_HERE = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write bytes to, which takes its name when the block ends well; else nothing changes.
+
+    The bytes go to a temporary name in the same folder, are flushed to the disk, and are renamed, so a
+    reader sees the old file or the new one and never a part, after a kill or a loss of power too.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with whole_file(Path(folder) / "note") as file:
+        ...         _ = file.write(b"done")
+        ...     (Path(folder) / "note").read_text()
+        'done'
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"folder {path.parent} does not exist")
+    temporary, handle = _locked_partial(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            # Before the file is closed: closing gives up the lock, and a sweep could come in between.
+            os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _flush_folder(path.parent)
+
+
+def sweep_partials(folder: Path) -> list[Path]:
+    """The temporary files of dead writers in a folder, which are removed.
+
+    A living writer holds a lock on its file, and the kernel lets go of the lock when a process dies, however it
+    dies. Hence not the age of the file, since a slow writer may live, nor a process number in its name, which
+    is given out again and means nothing in another container or on another machine.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, whole_file(Path(folder) / "note") as file:
+        ...     (Path(folder) / ".old.0123.partial").touch()
+        ...     [path.name for path in sweep_partials(Path(folder))]
+        ['.old.0123.partial']
+    """
+    removed = []
+    for path in sorted(folder.glob(f".*{PARTIAL}")):
+        try:
+            handle = os.open(path, os.O_RDWR)
+        except OSError:  # finished a moment ago, or another user's: not ours to remove
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Renamed before it could be locked: what is open here is now somebody's whole file.
+            if named_by(path, handle):
+                path.unlink()
+                removed.append(path)
+        except OSError:  # being written, or a file system that cannot tell: what is left over harms nobody
+            continue
+        finally:
+            os.close(handle)
+    return removed
+
+
+def named_by(path: Path, handle: int) -> bool:
+    """Whether the open file is the one that the path names now."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _locked_partial(path: Path) -> tuple[Path, int]:
+    """A new temporary file for `path` and its handle, which holds the lock that says: in use."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{PARTIAL}")
+        # Made with the rights of any file of this user: to read the umask for a later chmod, one has to set it,
+        # and that is not safe beside other threads.
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if named_by(temporary, handle):
+                return temporary, handle
+        except OSError as error:
+            # Without locks a sweep removes nothing, so this file is safe as it is.
+            if error.errno in _NO_LOCKS_HERE:
+                return temporary, handle
+            os.close(handle)
+            temporary.unlink(missing_ok=True)
+            raise
+        # A sweep took the file between its making and its lock.
+        os.close(handle)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Write the renaming itself to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,128 @@
+"""Records of an experiment in one row per setting: means and deviations over seeds."""
+
+import dataclasses
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from crest.experiments.experiment import Experiment
+from crest.experiments.record import Record
+from crest.experiments.spec import RunSpec
+from crest.experiments.store import Store
+
+# What a row's name need not say, because it is the same for all or is in the number of seeds.
+_UNNAMED = {"seed", "sizes", "schedule", "observe_every"}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Mean and standard deviation over seeds; the deviation of one value is 0."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Of these values.
+
+        Example:
+            >>> Spread.of([1.0, 3.0]).deviation
+            1.4142135623730951
+        """
+        return cls(
+            mean=statistics.fmean(values), deviation=statistics.stdev(values) if len(values) > 1 else 0.0
+        )
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} ± {self.deviation:.3f}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Row:
+    """One setting: everything of a spec but its seed."""
+
+    name: str
+    found: int
+    declared: int
+    id: Spread | None
+    ood: Spread | None
+    credit: Mapping[str, Spread]
+    """CiE@1, ECM, Prec@|E| and chance level on the ID split; empty without events."""
+
+
+def setting(spec: RunSpec) -> str:
+    """What sets a row apart, in words: system, encoder and readout, then what differs from the defaults.
+
+    Example:
+        >>> setting(RunSpec(system="gear", readout="crest", readout_options={"budget": 0.1}, seed=1000))
+        'gear pointwise crest budget=0.1'
+    """
+    words = [spec.system, *([spec.regime] if spec.regime != "default" else []), spec.encoder, spec.readout]
+    words += [spec.objective] if spec.objective != "mse" else []
+    words += [f"keep={spec.keep}"] if spec.keep != "last" else []
+    for part in ("system", "encoder", "readout", "objective"):
+        options: Mapping[str, Any] = getattr(spec, f"{part}_options")
+        words += [f"{key}={value}" for key, value in options.items()]
+    return " ".join(words)
+
+
+def rows(experiment: Experiment, store: Store, *, partial: bool = False) -> list[Row]:
+    """One row per setting, in the order of the experiment.
+
+    Args:
+        experiment: what was declared.
+        store: where its records are; nothing is trained.
+        partial: accept an experiment with missing records. Without, they are an error: a mean over the seeds
+            that happen to be there is not the mean that was declared.
+    """
+    groups: dict[str, list[RunSpec]] = {}
+    for spec in experiment.runs:
+        groups.setdefault(setting(spec), []).append(spec)
+    there = store.ids()
+    missing = sum(spec.id not in there for spec in experiment.runs)
+    if missing and not partial:
+        raise ValueError(
+            f"{experiment.name} has {len(experiment.runs) - missing} of {len(experiment.runs)} records in "
+            f"{store.folder}: do the rest with `crest run {experiment.name}`, or show it with --partial"
+        )
+    return [
+        _row(name, specs, [store.read(spec.id) for spec in specs if spec.id in there])
+        for name, specs in groups.items()
+    ]
+
+
+def _row(name: str, specs: Sequence[RunSpec], records: Sequence[Record]) -> Row:
+    credit = [record.credit["id"] for record in records if "id" in record.credit]
+    parts = ("cie", "ecm", "precision", "chance")
+    return Row(
+        name=name,
+        found=len(records),
+        declared=len(specs),
+        id=Spread.of([record.score.id for record in records]) if records else None,
+        ood=Spread.of([record.score.ood for record in records]) if records else None,
+        credit={part: Spread.of([getattr(means, part) for means in credit]) for part in parts}
+        if credit
+        else {},
+    )
+
+
+HEADER = ("setting", "runs", "ID error", "OOD error", "CiE@1", "ECM", "Prec@|E|", "chance")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as text; a dash where there is nothing."""
+    credit = [
+        f"{row.credit[part].mean:.2f}" if row.credit else "-"
+        for part in ("cie", "ecm", "precision", "chance")
+    ]
+    errors = ["-" if part is None else str(part) for part in (row.id, row.ood)]
+    return (row.name, f"{row.found}/{row.declared}", *errors, *credit)
+
+
+def markdown(experiment: Experiment, found: Iterable[Row]) -> str:
+    """The rows as a Markdown table under the experiment's name."""
+    lines = [HEADER, ("---",) * len(HEADER), *(cells(row) for row in found)]
+    table = "\n".join(
+        f"| {' | '.join(word.replace('|', chr(92) + '|') for word in line)} |" for line in lines
+    )
+    return f"## {experiment.name}: {experiment.evidence}\n\n{experiment.summary}\n\n{table}\n"

@@ -1,0 +1,205 @@
+"""One contract for every encoder in the registry, and what each of them can see."""
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from crest import rng
+from crest.encoders import ENCODERS, WIDTH, Encoder, LocalEncoder, make_encoder
+from crest.encoders.attention import positions
+
+CHANNELS = 3
+VARIANTS: dict[str, dict[str, int]] = {
+    **{name: {} for name in ENCODERS},
+    "pointwise-wide": {"width": 5, "hidden": 7},
+    "local-short": {"width": 5, "hidden": 7, "kernel": 3},
+    "gru-narrow": {"width": 5},
+    "attention-deep": {"width": 9, "layers": 2, "heads": 3, "hidden": 11},
+}
+
+
+def build(variant: str, seed: int = 1000) -> Encoder:
+    with rng.scope(seed, "encoder"):
+        return make_encoder(variant.partition("-")[0], CHANNELS, **VARIANTS[variant])
+
+
+def signals(batch: int = 4, steps: int = 40, dtype: torch.dtype = torch.float64) -> Tensor:
+    draw = torch.Generator().manual_seed(7)
+    return torch.randn(batch, steps, CHANNELS, generator=draw, dtype=torch.float64).to(dtype)
+
+
+def seen_steps(encoder: Encoder, step: int, steps: int = 40) -> list[int]:
+    """The steps that the feature of one step depends on."""
+    x = signals(2, steps).requires_grad_()
+    weights = torch.randn(encoder.width, dtype=torch.float64)
+    (encoder.double()(x)[0, step] * weights).sum().backward()
+    assert x.grad is not None
+    assert (x.grad[1] == 0).all()
+    return x.grad[0].ne(0).any(-1).nonzero().flatten().tolist()
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("steps", [1, 2, 40])
+def test_shape_and_dtype_are_kept(variant: str, dtype: torch.dtype, steps: int) -> None:
+    encoder = build(variant).to(dtype)
+    features = encoder(signals(steps=steps, dtype=dtype))
+    assert features.shape == (4, steps, VARIANTS[variant].get("width", WIDTH))
+    assert features.dtype == dtype
+    assert torch.isfinite(features).all()
+    assert (encoder.channels, encoder.width) == (CHANNELS, features.shape[2])
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_rows_are_independent(variant: str, training: bool) -> None:
+    encoder = build(variant).double().train(training)
+    x = signals()
+    changed = x.clone()
+    changed[1:] = 7 * torch.randn_like(changed[1:])
+    torch.testing.assert_close(encoder(changed)[0], encoder(x)[0], rtol=0, atol=1e-12)
+    torch.testing.assert_close(encoder(x[:1])[0], encoder(x)[0], rtol=0, atol=1e-12)
+    order = torch.tensor([2, 0, 3, 1])
+    torch.testing.assert_close(encoder(x[order]), encoder(x)[order], rtol=0, atol=1e-12)
+
+
+def test_training_and_evaluation_give_the_same_features(variant: str) -> None:
+    """No dropout and no batch statistics: the credit of a trained model is that of the model that was trained."""
+    encoder = build(variant).double()
+    trained = encoder.train()(signals())
+    with torch.no_grad():
+        torch.testing.assert_close(encoder.eval()(signals()), trained, rtol=0, atol=1e-10)
+
+
+def test_state_and_copies_give_the_same_output(variant: str) -> None:
+    encoder = build(variant)
+    x = signals(dtype=torch.float32)
+    expected = encoder(x)
+    restored = build(variant, seed=1001)
+    assert not torch.equal(restored(x), expected)
+    restored.load_state_dict(encoder.state_dict())
+    for twin in (restored, copy.deepcopy(encoder), pickle.loads(pickle.dumps(encoder))):
+        torch.testing.assert_close(twin(x), expected, rtol=0, atol=0)
+
+
+def test_same_seed_same_bits(variant: str) -> None:
+    x = signals(dtype=torch.float32)
+    torch.testing.assert_close(build(variant)(x), build(variant)(x), rtol=0, atol=0)
+
+
+def test_gradients_reach_every_parameter_and_every_channel(variant: str) -> None:
+    encoder = build(variant).double()
+    x = signals().requires_grad_()
+    encoder(x).square().sum().backward()
+    for name, parameter in encoder.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+        assert parameter.grad.ne(0).any(), name
+    assert x.grad is not None
+    assert x.grad.ne(0).any(0).any(0).all()
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_encoder_is_nonlinear(name: str) -> None:
+    encoder = build(name).double()
+    x, zero = signals(), torch.zeros(4, 40, CHANNELS, dtype=torch.float64)
+    bent = encoder(2 * x) - 2 * encoder(x) + encoder(zero)
+    assert bent.abs().amax() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("pointwise", lambda step: [step]),
+        ("local", lambda step: list(range(step - 8, step + 9))),
+        ("gru", lambda step: list(range(step + 1))),
+        ("attention", lambda step: list(range(40))),
+    ],
+)
+def test_what_a_step_sees(name: str, seen: Callable[[int], list[int]]) -> None:
+    for step in (15, 20):
+        assert seen_steps(build(name), step) == seen(step)
+
+
+@pytest.mark.parametrize("kernel", [1, 3, 5])
+def test_a_local_feature_sees_two_kernels_less_one_centred_on_its_step(kernel: int) -> None:
+    seen = seen_steps(LocalEncoder(CHANNELS, kernel=kernel), 20)
+    assert seen == list(range(20 - (kernel - 1), 20 + kernel))
+    assert len(seen) == 2 * kernel - 1
+
+
+def test_every_layer_of_attention_takes_part() -> None:
+    deep, x = build("attention-deep").double(), signals()
+    before = deep(x)
+    with torch.no_grad():
+        deep.get_parameter("layers.1.linear2.bias").add_(1.0)
+    torch.testing.assert_close(deep(x), before + 1, rtol=0, atol=1e-9)
+
+
+def test_only_attention_tells_where_in_time_a_step_stands_by_its_position() -> None:
+    same = torch.ones(1, 40, CHANNELS, dtype=torch.float64)
+    by_position = build("attention").double()(same)
+    assert (by_position[0, 1:] - by_position[0, :-1]).abs().amax(-1).min() > 1e-3
+    alone = build("pointwise").double()(same)
+    torch.testing.assert_close(alone, alone[:, :1].expand_as(alone), rtol=0, atol=1e-12)
+
+
+def test_positions_are_the_transformers() -> None:
+    table = positions(50, 8)
+    for step in (0, 1, 17, 49):
+        for pair in range(4):
+            angle = step / 10000 ** (2 * pair / 8)
+            assert table[step, 2 * pair].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert table[step, 2 * pair + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
+    assert positions(5, 7).shape == (5, 7)
+
+
+def test_the_width_is_the_same_everywhere() -> None:
+    assert {make_encoder(name, CHANNELS).width for name in ENCODERS} == {WIDTH}
+
+
+def test_an_unknown_name_lists_the_choices() -> None:
+    with pytest.raises(
+        ValueError, match="encoder must be one of pointwise, local, gru, attention, got 'lstm'"
+    ):
+        make_encoder("lstm", CHANNELS)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_unknown_option_is_refused(name: str) -> None:
+    with pytest.raises((TypeError, ValueError), match="speed"):
+        make_encoder(name, CHANNELS, speed=3)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_sizes_are_checked(name: str) -> None:
+    with pytest.raises(ValueError, match="channels must be at least 1, got 0"):
+        make_encoder(name, 0)
+    with pytest.raises(ValueError, match="width must be at least 1, got -1"):
+        make_encoder(name, CHANNELS, width=-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("pointwise", {"hidden": 0}, "hidden must be at least 1, got 0"),
+        ("local", {"hidden": 0}, "hidden must be at least 1, got 0"),
+        ("local", {"kernel": 4}, "kernel must be odd, so that a window has a centre, got 4"),
+        ("local", {"kernel": -3}, "kernel must be at least 1, got -3"),
+        ("attention", {"heads": 5}, "heads must divide width = 32, got 5"),
+        ("attention", {"heads": 0}, "heads must be at least 1, got 0"),
+        ("attention", {"layers": 0}, "layers must be at least 1, got 0"),
+        ("attention", {"hidden": 0}, "hidden must be at least 1, got 0"),
+    ],
+)
+def test_bad_options_are_refused_by_name(name: str, options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_encoder(name, CHANNELS, **options)

@@ -1,0 +1,73 @@
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+
+from crest.experiments.executors import ClusterExecutor, LocalExecutor, cores
+from sweeping import until
+
+
+def test_refuses_no_processes() -> None:
+    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
+        LocalExecutor(0)
+
+
+def test_uses_the_cores_that_it_may() -> None:
+    assert LocalExecutor().slots == cores() >= 1
+
+
+def test_calls_beyond_the_slots_queue() -> None:
+    with LocalExecutor(2) as executor:
+        pids = {future.result() for future in [executor.submit(os.getpid) for _ in range(6)]}
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+
+
+def test_children_have_one_thread_and_no_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    with LocalExecutor(1) as executor:
+        assert executor.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
+        assert executor.submit(os.getenv, "MKL_NUM_THREADS").result() == "1"
+        blocked = executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+    assert signal.SIGINT in blocked
+    # This process is as before.
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_death_takes_no_other_call_with_it() -> None:
+    with LocalExecutor(2) as executor:
+        first, second = executor.submit(os.getpid), executor.submit(os.getpid)
+        before = {first.result(), second.result()}
+        dying, other = executor.submit(os._exit, 1), executor.submit(time.sleep, 0.5)
+        assert isinstance(dying.exception(), BrokenProcessPool)
+        assert isinstance(dying.exception(), executor.died)
+        assert other.result() is None
+        after = {future.result() for future in [executor.submit(os.getpid), executor.submit(os.getpid)]}
+    assert len(after) == 2
+    assert len(after & before) == 1
+
+
+def test_abandon_kills_at_once() -> None:
+    executor = LocalExecutor(2)
+    futures = [executor.submit(time.sleep, 10_000) for _ in range(3)]
+    until(lambda: len(multiprocessing.active_children()) == 2)
+    executor.abandon()
+    assert all(future.cancelled() or isinstance(future.exception(), BrokenProcessPool) for future in futures)
+    assert not multiprocessing.active_children()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(os.getpid)
+
+
+def test_cluster_without_distributed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        ImportError, match=r"--cluster needs distributed: pip install 'crest-readout\[cluster\]'"
+    ):
+        ClusterExecutor("tcp://127.0.0.1:8786")
