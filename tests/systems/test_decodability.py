@@ -49,9 +49,21 @@ def test_gear_features_by_hand() -> None:
     events = np.zeros((1, 512), dtype=bool)
     events[0, 10:14] = True
     x[0, 10:14, 0] = [1.0, 4.0, 3.0, -2.0]
+    # ten times the transmission error less one: 1.7 around, so that the yardstick is 17 in these units
     x[..., 0] += 7.0
     data = dataclasses.replace(splits.train, x=x, events=events)
-    np.testing.assert_allclose(gear_features(data), [[3.5, 4.0, -2.0]], atol=1e-6)
+    np.testing.assert_allclose(gear_features(data), np.array([[3.5, 4.0, -2.0]]) / 17, atol=1e-6)
+
+
+def test_a_slow_load_is_taken_out_of_the_gear_features() -> None:
+    splits = regime("gear").splits(1000, Sizes(train=1, id=1, ood=1))
+    events = np.zeros((1, 512), dtype=bool)
+    events[0, 100:108] = events[0, 300:308] = True
+    load = 1 + 0.5 * np.sin(2 * np.pi * np.arange(512) / 400)
+    x = np.zeros((1, 512, 3), dtype=np.float32)
+    x[0, :, 0] = 10 * (load * np.where(events[0], 1.2, 1.0) - 1)
+    data = dataclasses.replace(splits.train, x=x, events=events)
+    np.testing.assert_allclose(gear_features(data)[0, :2], [0.2, 0.2], atol=0.02)
 
 
 def test_impact_features_by_hand() -> None:
@@ -62,6 +74,7 @@ def test_impact_features_by_hand() -> None:
         events[0, start : start + 4] = True
         x[0, start : start + 4, 1] = [2.0, 1.0, -0.5, -1.0]
         x[0, start : start + 4, 2] = [-0.1, -0.8, -0.6, -0.1]
+    x[..., 2] += 1.5  # an accelerometer that has drifted
     data = dataclasses.replace(splits.train, x=x, events=events)
     np.testing.assert_allclose(impact_features(data), [[np.log(2), np.log(4), np.log(0.5)]], atol=1e-6)
 

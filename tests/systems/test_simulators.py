@@ -83,7 +83,7 @@ def test_the_ripple_tells_the_speed_too() -> None:
         quiet = np.flatnonzero(~events)
         runs = np.split(quiet, np.flatnonzero(np.diff(quiet) > 1) + 1)
         spread[row] = data.x[row, next(run for run in runs if len(run) >= 32)[-32:], 1].std()
-    for target, explained in ((data.proxy, 0.91), (data.y, 0.0)):
+    for target, explained in ((data.proxy, 0.59), (data.y, 0.0)):
         left = target - np.polyval(np.polyfit(spread, target, 2), spread)
         assert 1 - np.var(left) / np.var(target) == pytest.approx(explained, abs=0.03)
 
@@ -134,7 +134,7 @@ def test_a_wall_out_of_reach_is_refused() -> None:
 def test_impact_cue_is_the_drive() -> None:
     data = ImpactSystem().splits(1000, Sizes(train=128)).train
     assert correlation(np.log(data.extra["amplitude"]), data.proxy) == pytest.approx(1)
-    assert correlation(data.x[..., 3].std(1), data.proxy) > 0.9
+    assert correlation(data.x[..., 3].std(1), data.proxy) > 0.85
     assert correlation(data.extra["log_stiffness"], data.y) == pytest.approx(1)
 
 

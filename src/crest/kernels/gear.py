@@ -25,11 +25,12 @@ def mesh_stiffness(turn, severity, ripple, teeth, loss, edge):
 @numba.njit(cache=True)
 def derivative(time, turn, speed, error, rate, unit, machine):
     """Time derivatives of (turn, speed, error, rate)."""
-    nominal, level, phase, severity, load = unit
+    nominal, level, phase, severity, load, wave, wave_rate, wave_phase = unit
     frequency, damping, ripple, teeth, loss, edge, swing, swing_rate, gain, inertia, drive_share = machine
     wanted = level * (1.0 + swing * np.sin(2 * np.pi * swing_rate * level * time + phase))
     drive = 1.0 + gain * (wanted - speed) / nominal
     mesh = mesh_stiffness(turn, severity, ripple, teeth, loss, edge) * error + 2.0 * damping * rate
+    load *= 1.0 + wave * np.sin(2 * np.pi * wave_rate * time + wave_phase)
     pull = drive_share * drive + (1.0 - drive_share) * load
     return speed, (drive - mesh) * nominal / inertia, frequency * rate, frequency * (pull - mesh)
 
@@ -65,11 +66,15 @@ def _simulate_one(out, turn, dt, substeps, burn, unit, machine):
 
 
 @numba.njit(cache=True, parallel=True)
-def simulate(steps, burn, dt, substeps, turn, nominal, level, phase, severity, load, machine):
-    """States (N, steps, 4): turn, speed, transmission error and its rate, after `burn` samples."""
+def simulate(steps, burn, dt, substeps, turn, nominal, level, phase, severity, load, waves, machine):
+    """States (N, steps, 4): turn, speed, transmission error and its rate, after `burn` samples.
+
+    `waves` (N, 3) holds the load's slow wave: relative amplitude, rate in Hz, phase.
+    """
     # NaN, not whatever the memory holds: an error in a parallel loop would otherwise pass for data.
     out = np.full((len(turn), steps, 4), np.nan)
     for row in numba.prange(len(turn)):
-        unit = (nominal, level[row], phase[row], severity[row], load[row])
+        wave, wave_rate, wave_phase = waves[row]
+        unit = (nominal, level[row], phase[row], severity[row], load[row], wave, wave_rate, wave_phase)
         _simulate_one(out[row], turn[row], dt, substeps, burn, unit, machine)
     return out

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.ndimage import gaussian_filter1d
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -17,6 +18,9 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from crest.systems.base import Splits, Trajectories
 
 Floats = npt.NDArray[np.float64]
+SURROUNDINGS = 8.0
+"""Standard deviation, in steps, of the average that an event is compared with: two engagements wide."""
+
 Features = Callable[[Trajectories], Floats]
 
 
@@ -30,14 +34,13 @@ class Errors(NamedTuple):
 def gear_features(data: Trajectories) -> Floats:
     """How far the transmission error moves while the faulty tooth is engaged, (N, 3).
 
-    From the rest of the turn, which is its own yardstick for the load: the plateau that the lost stiffness
-    leads to (the mean of the upper half of the rise), its highest and its lowest point. The plateau is nearly
-    static, so it depends little on the speed; the two transients tell how much.
+    In units of the transmission error around it, which is its yardstick for the load: the plateau that the
+    lost stiffness leads to (the mean of the upper half of the rise), its highest and its lowest point. The
+    plateau is nearly static, so it depends little on the speed; the two transients tell how much.
     """
     events = _events(data)
-    error = data.x[..., 0].astype(float)
-    level = _mean(error, ~events)[:, None]
-    rise = np.where(events, error - level, 0.0)
+    error = data.x[..., 0].astype(float) / 10 + 1
+    rise = np.where(events, error / _surroundings(error, events) - 1, 0.0)
     high, low = rise.max(1), rise.min(1)
     plateau = _mean(rise, rise > 0.5 * high[:, None])
     return np.stack([plateau, high, low], axis=1)
@@ -50,7 +53,8 @@ def impact_features(data: Trajectories) -> Floats:
     the peak force over the approach speed rises with it. Neither depends on how hard the drive pushes.
     """
     events = _events(data)
-    velocity, deceleration = data.x[..., 1].astype(float), -10 * data.x[..., 2].astype(float)
+    velocity, acceleration = data.x[..., 1].astype(float), data.x[..., 2].astype(float)
+    deceleration = 10 * (_surroundings(acceleration, events) - acceleration)
     starts = np.diff(events.astype(int), axis=1, prepend=0) == 1
     contacts = np.maximum(starts.sum(1), 1)
     # Steps in which the wall brakes: half the peak is well above the sensor's noise.
@@ -67,6 +71,14 @@ def impact_features(data: Trajectories) -> Floats:
         ],
         axis=1,
     )
+
+
+def _surroundings(signal: Floats, events: npt.NDArray[np.bool_]) -> Floats:
+    """The signal's level around each step, (N, T): a Gaussian average over the steps outside of events."""
+    outside = (~events).astype(float)
+    weight = gaussian_filter1d(outside, SURROUNDINGS, axis=1)
+    level = gaussian_filter1d(signal * outside, SURROUNDINGS, axis=1)
+    return np.asarray(level / np.maximum(weight, 1e-9))
 
 
 def global_features(data: Trajectories) -> Floats:

@@ -1,6 +1,7 @@
 """SG-Drive: a torsional gear drive with one faulty tooth. Target: the severity of the fault."""
 
 import dataclasses
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,9 @@ class GearSystem:
 
     Damaged units are run gently: in training and in distribution the speed level falls with severity
     (`cue_correlation`); out of distribution the two are independent, with the same marginals. The speed is
-    seen through a noisy sensor, so that single steps of that channel say little; the ripple's amplitude tells it too. Severity is in the
+    seen through a noisy sensor, so that single steps of that channel say little; the ripple's amplitude tells it too.
+    The load has a slow wave, so that the transmission error of a single step does not tell an engagement from a
+    high load: only its contrast with the steps around it does. Severity is in the
     transients while the faulty tooth is engaged and rings down. Reasons: docs/choices.md#gear.
     """
 
@@ -53,6 +56,10 @@ class GearSystem:
     """Share of the gear's inertia in both: how much of the drive torque's change reaches the mesh."""
     load_spread: float = 0.02
     """Standard deviation of the load torque between trajectories, over its mean."""
+    load_wave: float = 0.8
+    """Largest relative amplitude of the load's slow wave; each unit has its own, uniform up to it."""
+    load_wave_rates: tuple[float, float] = (12.0, 34.0)
+    """Its slowest and fastest rate, Hz: 150 to 430 samples a period, slow against an engagement."""
     natural_frequency: float = 1500.0
     """Torsional natural frequency of the mesh, Hz."""
     damping: float = 0.1
@@ -71,7 +78,7 @@ class GearSystem:
     """Samples after disengagement that still belong to the event."""
     cue_correlation: float = -0.99
     """Correlation of cue and label in training and in distribution."""
-    cue_noise: float = 1.0
+    cue_noise: float = 3.0
     """Noise of the speed channel at each step, in units of the cue."""
     response_noise: float = 0.005
     """Noise of transmission error and rate, over the static transmission error."""
@@ -83,9 +90,14 @@ class GearSystem:
         require(self, "be a whole number, 0 or more", ["burn_in", "ring_down"])
         positive = ["sample_rate", "nominal_speed", "speed_spread", "run_up_time", "natural_frequency"]
         require(self, "be positive", [*positive, "engagement_edge"])
+        slowest, fastest = self.load_wave_rates
+        if not 0 <= slowest <= fastest < math.inf:
+            raise ValueError(f"load_wave_rates must be 0 <= slowest <= fastest, got {self.load_wave_rates}")
         amounts = ["speed_swing", "swing_rate", "drive_gain", "load_spread", "damping", "cue_noise"]
         require(self, "be 0 or more", [*amounts, "response_noise"])
-        require(self, "lie in [0, 1]", ["drive_share", "ripple", "stiffness_loss", "least_severity"])
+        require(
+            self, "lie in [0, 1]", ["drive_share", "load_wave", "ripple", "stiffness_loss", "least_severity"]
+        )
         if self.engagement_edge > 0.5:
             raise ValueError(f"engagement_edge must lie in (0, 0.5], got {self.engagement_edge}")
         turn = 2 * np.pi * self.natural_frequency / self.sample_rate / self.substeps
@@ -94,11 +106,11 @@ class GearSystem:
                 "substeps must resolve natural_frequency, at most 1 radian of it per substep, "
                 f"got {turn:.2g} at substeps = {self.substeps}"
             )
-        fastest = self.nominal_speed * np.exp(CUE_CLIP * self.speed_spread)
-        if fastest * self.teeth > self.sample_rate / 2:
+        top_speed = self.nominal_speed * np.exp(CUE_CLIP * self.speed_spread)
+        if top_speed * self.teeth > self.sample_rate / 2:
             raise ValueError(
                 "sample_rate must resolve the tooth-pass frequency, at least two samples per tooth, "
-                f"got {self.sample_rate:g} Hz for up to {fastest * self.teeth:.0f} Hz"
+                f"got {self.sample_rate:g} Hz for up to {top_speed * self.teeth:.0f} Hz"
             )
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
@@ -112,7 +124,15 @@ class GearSystem:
         severity = self.least_severity + (1 - self.least_severity) * labels.share
         load = 1 + self.load_spread * generator.standard_normal(n)
         turn, phase = generator.random(n), 2 * np.pi * generator.random(n)
-        states = self.simulate(turn, level, phase, severity, load)
+        waves = np.stack(
+            [
+                self.load_wave * generator.random(n),
+                generator.uniform(*self.load_wave_rates, n),
+                2 * np.pi * generator.random(n),
+            ],
+            axis=1,
+        )
+        states = self.simulate(turn, level, phase, severity, load, waves)
         noise = generator.standard_normal((n, self.steps, 3))
         speed_cue = np.log(states[..., 1] / self.nominal_speed) / self.speed_spread
         x = np.stack(
@@ -134,15 +154,19 @@ class GearSystem:
             extra={"severity": severity, "load": load},
         )
 
-    def simulate(
+    def simulate(  # noqa: PLR0917
         self,
         turn: npt.NDArray[np.float64],
         level: npt.NDArray[np.float64],
         phase: npt.NDArray[np.float64],
         severity: npt.NDArray[np.float64],
         load: npt.NDArray[np.float64],
+        waves: npt.NDArray[np.float64] | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Noise-free states (N, T, 4): turn, speed, transmission error, rate."""
+        """Noise-free states (N, T, 4): turn, speed, transmission error, rate.
+
+        `waves` (N, 3) holds the load's slow wave: relative amplitude, rate in Hz and phase; none unless given.
+        """
         states: npt.NDArray[np.float64] = kernel.simulate(
             self.steps,
             self.burn_in,
@@ -154,6 +178,7 @@ class GearSystem:
             phase,
             severity,
             load,
+            np.zeros((len(turn), 3)) if waves is None else waves,
             self.machine,
         )
         return states

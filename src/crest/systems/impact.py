@@ -38,7 +38,7 @@ class ImpactSystem:
     """Angular frequency of the drive."""
     drive_amplitude: float = 0.8
     """Drive amplitude at cue 0."""
-    amplitude_spread: float = 0.12
+    amplitude_spread: float = 0.05
     """Change of the log amplitude per unit of the cue."""
     gap: float = 0.5
     """Distance from rest to the wall: the smaller, the longer the contacts."""
@@ -55,6 +55,11 @@ class ImpactSystem:
     """Correlation of cue and label in training and in distribution."""
     cue_noise: float = 0.3
     """Noise of the drive channel."""
+    drift: float = 2.0
+    """Largest amplitude of the accelerometer's slow drift, in the units of its channel; each trajectory has its
+    own, uniform up to it."""
+    drift_periods: tuple[float, float] = (150.0, 430.0)
+    """Shortest and longest period of the drift, in samples."""
     response_noise: float = 0.02
     """Noise of position, velocity and a tenth of the acceleration."""
 
@@ -63,8 +68,11 @@ class ImpactSystem:
         require(self, "be a whole number, 0 or more", ["burn_in", "halo"])
         positive = ["drive_frequency", "drive_amplitude", "amplitude_spread", "damping"]
         require(self, "be positive", positive)
-        amounts = ["gap", "half_range", "wall_damping", "cue_noise", "response_noise"]
+        amounts = ["gap", "half_range", "wall_damping", "cue_noise", "drift", "response_noise"]
         require(self, "be 0 or more", amounts)
+        shortest, longest = self.drift_periods
+        if not 2 <= shortest <= longest < math.inf:
+            raise ValueError(f"drift_periods must be 2 <= shortest <= longest, got {self.drift_periods}")
         if not math.isfinite(self.center):
             raise ValueError(f"center must be a finite number, got {self.center}")
         if not self.damping < 2:
@@ -101,8 +109,9 @@ class ImpactSystem:
         log_stiffness = self.center + self.half_range * (2 * labels.share - 1)
         phase = 2 * np.pi * generator.random(n)
         states = self.simulate(amplitude, 10**log_stiffness, phase)
+        measured = states[..., :4] * np.array([1.0, 1.0, 0.1, 1.0])
+        measured[..., 2] += self._drifts(n, generator)
         noise = generator.standard_normal((n, self.steps, 4))
-        scale = np.array([1.0, 1.0, 0.1, 1.0])
         spread = np.array([self.response_noise] * 3 + [self.cue_noise])
         core = states[..., 5] > 0
         missing = int((~core.any(axis=1)).sum())
@@ -112,7 +121,7 @@ class ImpactSystem:
                 f"gap = {self.gap}, drive_amplitude = {self.drive_amplitude}"
             )
         return Trajectories(
-            x=(scale * states[..., :4] + spread * noise).astype(np.float32),
+            x=(measured + spread * noise).astype(np.float32),
             y=labels.y,
             events=self.events(core),
             proxy=labels.cue,
@@ -121,6 +130,13 @@ class ImpactSystem:
             source="impact oscillator, simulated: log stiffness of the wall",
             extra={"core": core, "log_stiffness": log_stiffness, "amplitude": amplitude},
         )
+
+    def _drifts(self, n: int, generator: np.random.Generator) -> npt.NDArray[np.float64]:
+        """A slow wave (n, T) for each trajectory."""
+        amplitude = self.drift * generator.random((n, 1))
+        period = generator.uniform(*self.drift_periods, (n, 1))
+        start = generator.random((n, 1))
+        return np.asarray(amplitude * np.sin(2 * np.pi * (np.arange(self.steps) / period + start)))
 
     def simulate(
         self,

@@ -1,8 +1,8 @@
 """Named regimes of the simulators: nobody should have to trust one chosen setting.
 
 Each changes one thing that matters against the default: how strong the cue is, how noisy it is at each step,
-how sparse the events are, and how much the background (ripple) or the event itself (contact sharpness) helps
-or hides them. In each the event reader of `decodability` still reads the target out of distribution; settings
+how sparse the events are, and how much the background (ripple, load, drift) or the event itself (contact
+sharpness) helps or hides them. In each the event reader of `decodability` still reads the target out of distribution; settings
 where it does not (a spur gear's ripple of 0.12, half the stiffness loss, walls four times as hard) are left
 out.
 """
@@ -18,12 +18,13 @@ REGIMES: dict[str, dict[str, dict[str, Any]]] = {
         "default": {},
         "weak_cue": {"cue_correlation": -0.8},
         "perfect_cue": {"cue_correlation": -1.0},
-        "clear_cue": {"cue_noise": 0.1},
-        "noisy_cue": {"cue_noise": 3.0},
+        "clear_cue": {"cue_noise": 0.3},
+        "noisy_cue": {"cue_noise": 6.0},
         "frequent_events": {"teeth": 8},
         "rare_events": {"teeth": 20},
         "smooth_mesh": {"ripple": 0.0},
         "coarse_mesh": {"ripple": 0.06},
+        "steady_load": {"load_wave": 0.0},
     },
     "impact": {
         "default": {},
@@ -33,8 +34,10 @@ REGIMES: dict[str, dict[str, dict[str, Any]]] = {
         "noisy_cue": {"cue_noise": 1.0},
         "frequent_events": {"gap": 0.0},
         "rare_events": {"samples_per_period": 220},
-        "soft_contact": {"center": 1.4},
+        "soft_contact": {"center": 1.7},
         "hard_contact": {"center": 2.3},
+        "steady_sensor": {"drift": 0.0},
+        "wide_cue": {"amplitude_spread": 0.12},
     },
 }
 """Changes against the defaults, by system and regime."""
