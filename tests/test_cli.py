@@ -92,10 +92,10 @@ def test_a_run_leaves_records_and_says_so_in_plain_lines(quick: tuple[Path, str]
     lines = shown.splitlines()
     assert [line.split()[0] for line in lines[:-1]] == [f"[{i}/6]" for i in range(1, 7)]
     assert all(re.search(r"ID \d\.\d{3}  OOD \d\.\d{3}", line) for line in lines[:-1])
-    assert lines[-1] == f"6 done, 0 were there, 0 failed; records in {folder}"
+    assert lines[-1] == f"6 done, 0 found done, 0 failed; records in {folder}"
     assert "\x1b" not in shown
     again = run("run", "main", "--quick", "--folder", str(folder))
-    assert again.stdout == f"0 done, 6 were there, 0 failed; records in {folder}\n"
+    assert again.stdout == f"0 done, 6 found done, 0 failed; records in {folder}\n"
 
 
 @pytest.mark.slow

@@ -463,8 +463,8 @@ def test_observe_every_is_checked() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
-        ({"batch": 0}, "batch must be at least 1, got 0"),
+        ({"epochs": 0}, "epochs must be a whole number, at least 1, got 0"),
+        ({"batch": 0}, "batch must be a whole number, at least 1, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
         ({"learning_rate": float("nan")}, "learning_rate must be positive, got nan"),
         ({"clip": -1.0}, "clip must be positive, got -1.0"),

@@ -13,7 +13,7 @@ from crest.probes import Credit, credit
 from crest.readouts import CrestReadout
 from crest.systems import Splits, Trajectories
 
-# Small enough that the features of a batch stay in the processor's cache, so that memory does not grow with N.
+# Memory then does not grow with the number of trajectories.
 BATCH = 64
 
 

@@ -34,8 +34,12 @@ class Batch(NamedTuple):
 class Objective(abc.ABC):
     """A loss over batches of training trajectories."""
 
+    def check(self, model: Model) -> None:  # noqa: B027
+        """Refuse a model that this objective cannot train; most can train any."""
+
     def prepare(self, model: Model, train: Batch) -> None:
         """Look at the model and the whole training set once before training; refuse what cannot work."""
+        self.check(model)
         if isinstance(model.readout, EventReadout) and train.events is None:
             raise ValueError(
                 f"train must have events for {type(model.readout).__name__}: it pools the event steps"
@@ -68,7 +72,7 @@ class GroupDro(Objective):
 
     Args:
         step: how fast the weights move.
-        groups: number of equally filled groups.
+        groups: number of groups, equally filled where the proxy has no ties.
     """
 
     def __init__(self, step: float = 0.01, groups: int = 4) -> None:  # our choice: docs/choices.md#objectives
@@ -88,10 +92,13 @@ class GroupDro(Objective):
             raise ValueError("train must have a proxy for group DRO: its quartiles are the groups")
         shares = torch.arange(1, self.groups) / self.groups
         self.edges = torch.quantile(train.proxy, shares)
+        sizes = torch.bincount(torch.bucketize(train.proxy, self.edges), minlength=self.groups)
+        if (sizes == 0).any():
+            raise ValueError(f"proxy must fill every group, got {sizes.tolist()} trajectories: too many ties")
         self.weights = torch.full((self.groups,), 1 / self.groups)
 
     def loss(self, model: Model, batch: Batch) -> Tensor:
-        """Weighted sum of the groups' mean squared errors; groups that the batch lacks keep their weight."""
+        """Weighted sum of the groups' mean squared errors; a group that the batch lacks counts with none."""
         if batch.proxy is None:
             raise ValueError("batch must have a proxy for group DRO")
         errors = squared_errors(model, batch)
@@ -118,12 +125,15 @@ class EventAuxiliary(Objective):
             raise ValueError(f"weight must not be negative, got {weight}")
         self.weight = weight
 
+    def check(self, model: Model) -> None:
+        """Refuse readouts whose weights cannot be taught."""
+        _teachable(model)
+
     def prepare(self, model: Model, train: Batch) -> None:
-        """Refuse training sets without events and readouts whose weights cannot be taught."""
+        """Refuse training sets without events."""
         super().prepare(model, train)
         if train.events is None:
             raise ValueError("train must have events for the event-auxiliary objective")
-        _teachable(model)
 
     def loss(self, model: Model, batch: Batch) -> Tensor:
         """Mean squared error plus the weighted penalty."""

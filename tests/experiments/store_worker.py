@@ -20,13 +20,17 @@ from crest.experiments.record import CreditMeans, Look, Record
 from crest.experiments.spec import RunSpec
 from crest.experiments.store import Store
 
-_MEANS = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1)
+_MEANS = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1, counted=8, without_events=0)
+_SPEC = RunSpec(system="gear", readout="crest", seed=1000)
 _RECORD = Record(
-    spec=RunSpec(system="gear", readout="crest", seed=1000),
+    id=_SPEC.id,
+    spec=_SPEC,
+    resolved=_SPEC.resolved(),
     score=Score(id=0.1, ood=0.4),
     credit={"id": _MEANS, "ood": _MEANS},
     budget={"id": Budget(epsilon=0.1, alpha=0.9, width=7.5, tail=0.2, selected=0.11)},
     losses=[1.0, 0.5],
+    id_errors=[],
     kept_epoch=2,
     looks=[Look(epoch=1, score=Score(id=0.2, ood=0.5), credit=None)],
     seconds={"data": 0.1, "training": 2.0, "measuring": 0.3},
@@ -38,9 +42,11 @@ _RECORD = Record(
 
 def record(seed: int, *, loss: float = 0.5, padding: int = 0) -> Record:
     """A record of the run with this seed; the padding makes its file long."""
+    spec = dataclasses.replace(_SPEC, seed=seed)
     return dataclasses.replace(
         _RECORD,
-        spec=dataclasses.replace(_RECORD.spec, seed=seed),
+        id=spec.id,
+        spec=spec,
         losses=[1.0, loss],
         versions={"crest": "0", "padding": "x" * padding},
     )

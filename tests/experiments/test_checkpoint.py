@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import pickle
@@ -14,7 +15,7 @@ from crest.evaluation import predict
 from crest.experiments.checkpoint import load_checkpoint, save_checkpoint
 from crest.experiments.spec import RunSpec
 from crest.model import Model
-from crest.readouts import READOUTS, REFERENCES
+from crest.readouts import READOUTS, REFERENCES, CrestConfig
 from crest.training import Schedule, fit
 from toy import tiny_spec, toy
 
@@ -173,3 +174,14 @@ def test_a_failed_write_leaves_the_old_file_and_no_part(path: Path, monkeypatch:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         save_checkpoint(tmp_path / "nowhere" / "model.safetensors", *trained())
+
+
+def test_a_checkpoint_is_refused_once_a_default_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = tiny_spec(readout="crest")
+    save_checkpoint(tmp_path / "a.safetensors", spec.model(3), spec)
+    changed = dataclasses.replace(CrestConfig(), dilation=5)
+    monkeypatch.setattr("crest.experiments.spec._config", lambda changes: changed)
+    with pytest.raises(ValueError, match=r"a.safetensors is of .* a default has changed since"):
+        load_checkpoint(tmp_path / "a.safetensors")

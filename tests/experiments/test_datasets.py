@@ -1,6 +1,8 @@
+import errno
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from crest.experiments import datasets
-from crest.experiments.datasets import splits_of
+from crest.experiments.datasets import shared_folder, splits_of
 from crest.experiments.spec import RunSpec
 from crest.systems import GearSystem, Sizes, Splits
 from toy import TINY, tiny_spec
@@ -74,13 +76,16 @@ def test_other_data_are_not_mixed_up(tmp_path: Path) -> None:
     assert_equal(splits_of(tiny_spec(), tmp_path), one)
 
 
-def test_without_a_folder_nothing_is_kept(
+def test_without_a_folder_the_last_ones_are_kept_in_memory(
     tmp_path: Path, makes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    splits_of(tiny_spec())
-    splits_of(tiny_spec())
-    assert len(makes) == 2
+    first = splits_of(tiny_spec(seed=1001))
+    assert splits_of(tiny_spec(seed=1001, readout="max")) is first
+    assert len(makes) == 1
+    splits_of(tiny_spec(seed=1002))
+    splits_of(tiny_spec(seed=1001))
+    assert len(makes) == 3
     assert list(tmp_path.iterdir()) == []
 
 
@@ -173,3 +178,25 @@ def test_no_more_than_one_systems_data_stay_in_memory(tmp_path: Path) -> None:
     first = splits_of(tiny_spec(), tmp_path)
     splits_of(tiny_spec(seed=1001), tmp_path)
     assert splits_of(tiny_spec(), tmp_path) is not first
+
+
+def test_a_shared_folder_goes_and_takes_those_of_the_dead_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead = tmp_path / "crest-data-dead"
+    dead.mkdir()
+    (dead / "holder").touch()
+    with shared_folder() as first, shared_folder() as second:
+        assert not dead.exists()
+        assert first.is_dir()
+        assert second.is_dir()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_room_costs_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(datasets, "save", full)
+    assert len(splits_of(tiny_spec(), tmp_path).train) == tiny_spec().sizes.train

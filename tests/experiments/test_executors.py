@@ -1,9 +1,11 @@
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +73,16 @@ def test_cluster_without_distributed_says_what_to_install(monkeypatch: pytest.Mo
         ImportError, match=r"--cluster needs distributed: pip install 'crest-readout\[cluster\]'"
     ):
         ClusterExecutor("tcp://127.0.0.1:8786")
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_is_told_so_and_no_run_is_blamed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from crest.experiments.executors import LocalExecutor\n"
+        "with LocalExecutor(1) as executor:\n"
+        "    executor.submit(print, 'hello').result()\n"
+    )
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert "needs `if __name__ == '__main__':`" in result.stderr
+    assert "hello" not in result.stdout

@@ -7,16 +7,20 @@ from crest.evaluation import Budget, Score
 from crest.experiments.record import CreditMeans, Look, Record
 from toy import tiny_spec
 
-CREDIT = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1)
+CREDIT = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1, counted=8, without_events=1)
 
 
 def record(**changes: object) -> Record:
+    spec = tiny_spec(readout_options={"config": {"sigma": 4.0}})
     plain = Record(
-        spec=tiny_spec(readout_options={"config": {"sigma": 4.0}}),
+        id=spec.id,
+        spec=spec,
+        resolved=spec.resolved(),
         score=Score(id=0.1, ood=0.4),
         credit={"id": CREDIT, "ood": dataclasses.replace(CREDIT, cie=0.75)},
         budget={"id": Budget(epsilon=0.1, alpha=0.7, width=0.5, tail=0.2, selected=0.15)},
         losses=[1.0, 0.5],
+        id_errors=[0.2, 0.1],
         kept_epoch=2,
         looks=[
             Look(epoch=0, score=Score(id=1.0, ood=2.0), credit=CREDIT),
@@ -40,6 +44,8 @@ def test_text_and_back() -> None:
 
 def test_the_id_is_the_specs_and_stands_in_the_text() -> None:
     assert record().id == record().spec.id
+    assert not record().stale
+    assert record(id="gear-of-yesterday").stale
     assert json.loads(record().to_json())["id"] == record().id
     assert record().to_json().endswith("}\n")
 
@@ -55,7 +61,9 @@ def test_parts_come_back_as_what_they_were() -> None:
 
 
 def test_an_old_id_is_no_error() -> None:
-    assert Record.from_dict({**record().to_dict(), "id": "gear-old-0000000000"}) == record()
+    old = Record.from_dict({**record().to_dict(), "id": "gear-old-0000000000"})
+    assert old == record(id="gear-old-0000000000")
+    assert old.stale
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

@@ -401,3 +401,69 @@ def test_every_system_and_setting_can_be_named() -> None:
 def test_changes_go_on_top_of_the_setting() -> None:
     assert make_system("gear", "coarse_mesh", teeth=20) == GearSystem(ripple=0.06, teeth=20)
     assert make_system("gear", "coarse_mesh", ripple=0.01) == GearSystem(ripple=0.01)
+
+
+def test_a_whole_number_for_a_fraction_names_the_same_run() -> None:
+    whole, fraction = (
+        RunSpec(
+            system="gear",
+            readout="attention",
+            seed=1000,
+            objective="event_auxiliary",
+            objective_options={"weight": w},
+        )
+        for w in (2, 2.0)
+    )
+    assert whole.id == fraction.id
+    assert whole == fraction
+
+
+def test_equal_means_the_same_run() -> None:
+    plain = RunSpec(system="gear", readout="crest", seed=1000)
+    explicit = RunSpec(system="gear", readout="crest", seed=1000, readout_options={"budget": "pooled"})
+    assert plain == explicit
+    assert len({plain, explicit}) == 1
+    assert plain != "gear"
+
+
+def test_the_setting_leaves_out_the_seed_and_the_looks_alone() -> None:
+    one = RunSpec(system="gear", readout="crest", seed=1000)
+    assert one.setting == dataclasses.replace(one, seed=1001).setting
+    assert one.setting == dataclasses.replace(one, observe_every=3).setting
+    assert one.setting != dataclasses.replace(one, sizes=Sizes(train=8)).setting
+    assert one.setting != dataclasses.replace(one, regime="rare_events").setting
+
+
+def test_options_are_a_copy() -> None:
+    options = {"budget": 0.1}
+    spec = RunSpec(system="gear", readout="crest", seed=1000, readout_options=options)
+    options["budget"] = 0.2
+    assert spec.readout_options == {"budget": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"readout": "mean", "objective": "event_auxiliary"}, "readout must have learned step weights"),
+        ({"readout": "crest", "readout_options": {"budget": 2}}, r"budget must be .*, got 2"),
+        ({"readout": "mean", "encoder": "local", "encoder_options": {"kernel": 4}}, "kernel must be odd"),
+        (
+            {"readout": "mean", "encoder_options": {"hidden": "64"}},
+            "options must be of the right type|hidden",
+        ),
+        ({"readout": "crest", "readout_options": {"config": 5}}, "config must be a mapping"),
+    ],
+)
+@pytest.mark.unchecked
+def test_what_cannot_be_trained_is_refused_at_once(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        RunSpec(system="gear", seed=1000, **fields)
+
+
+def test_everything_that_it_stands_for_is_written_out() -> None:
+    spec = RunSpec(system="gear", readout="crest", seed=1000)
+    parts = spec.resolved()
+    assert parts["system"]["teeth"] == 12
+    assert parts["readout"]["config"]["sigma"] == 8.0
+    assert parts["encoder"]["hidden"] == 64
+    assert json.loads(json.dumps(parts)) == parts

@@ -49,7 +49,7 @@ class Fake(RunExecutor):
         return self.size
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        fields, run_id, _ = args
+        fields, run_id, _, _ = args
         self.given.append(run_id)
         future: Future[Any] = Future()
         if self.scripts.get(run_id):
@@ -59,7 +59,8 @@ class Fake(RunExecutor):
         return future
 
     def done(self, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        return "done", dataclasses.replace(self.record, spec=RunSpec.from_dict(fields)).to_dict()
+        spec = RunSpec.from_dict(fields)
+        return "done", dataclasses.replace(self.record, id=spec.id, spec=spec).to_dict()
 
     def abandon(self) -> None:
         self.abandoned = True
@@ -113,7 +114,7 @@ def claims_are_free(store: Store, specs: list[RunSpec]) -> bool:
 
 def test_does_what_is_missing_once_with_shared_data_side_by_side(fake: Fake, store: Store) -> None:
     a, b, c, d = tiny(seed=1001), tiny(seed=1002), tiny("crest", seed=1001), tiny("crest", seed=1002)
-    store.write(dataclasses.replace(fake.record, spec=d))
+    store.write(dataclasses.replace(fake.record, id=d.id, spec=d))
     heard = Heard()
     outcome = sweep([a, b, a, c, d], store, fake, listener=heard)
     assert fake.given == [a.id, c.id, b.id]
@@ -182,7 +183,7 @@ def elsewhere(store: Store, spec: RunSpec, then: Callable[[], object]) -> Heard:
 
 def test_what_another_process_finishes_counts_as_found(fake: Fake, store: Store) -> None:
     a, b = tiny(seed=1001), tiny(seed=1002)
-    heard = elsewhere(store, a, lambda: store.write(dataclasses.replace(fake.record, spec=a)))
+    heard = elsewhere(store, a, lambda: store.write(dataclasses.replace(fake.record, id=a.id, spec=a)))
     outcome = sweep([a, b], store, fake, listener=heard)
     assert (outcome.done, outcome.found, outcome.failed) == ([b.id], [a.id], [])
     assert fake.given == [b.id]
@@ -204,12 +205,23 @@ def test_what_fails_in_another_process_is_not_done_again(fake: Fake, store: Stor
     assert fake.given == [b.id]
 
 
+def test_what_failed_before_and_fails_again_in_another_process_is_not_done_again(
+    fake: Fake, store: Store
+) -> None:
+    a, b = tiny(seed=1001), tiny(seed=1002)
+    store.fail(a.id, "yesterday")
+    heard = elsewhere(store, a, lambda: store.fail(a.id, "today"))
+    outcome = sweep([a, b], store, fake, listener=heard)
+    assert (outcome.done, outcome.failed) == ([b.id], [a.id])
+    assert fake.given == [b.id]
+
+
 def test_a_record_that_appears_before_the_claim_is_found(fake: Fake, store: Store) -> None:
     a = tiny(seed=1001)
 
     class Late(Store):
         def claim(self, id: str) -> Any:  # noqa: A002
-            self.write(dataclasses.replace(fake.record, spec=a))
+            self.write(dataclasses.replace(fake.record, id=a.id, spec=a))
             return super().claim(id)
 
     assert sweep([a], Late(store.folder), fake).found == [a.id]

@@ -25,7 +25,7 @@ def doctor(*, cluster: str | None = None, folder: Path = Path("results")) -> Non
         Where records would go.
     """
     from crest.experiments.executors import cores
-    from crest.experiments.runner import commit
+    from crest.experiments.provenance import commit
 
     lines = {
         "crest": f"{crest.__version__}, commit {commit() or 'unknown'}",
@@ -63,6 +63,8 @@ def _records(folder: Path) -> str:
 
     place = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
     free = f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free"
+    if not place.is_dir():
+        return f"{place} is a file, no folder for records"
     if not os.access(place, os.W_OK):
         return f"{place} is not writable, {free}"
     if place != folder.absolute():
@@ -78,6 +80,6 @@ def _cluster(address: str | None) -> str:
 
     try:
         with ClusterExecutor(address) as executor:
-            return f"reached {address}: {executor.slots - 2} threads"
-    except (ImportError, OSError) as error:
+            return f"reached {address}: {executor.threads or 'no'} worker threads"
+    except (ImportError, OSError, ValueError) as error:
         return str(error)

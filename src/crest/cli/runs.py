@@ -2,7 +2,9 @@
 
 # ruff: noqa: PLC0415
 
+import logging
 import shlex
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,30 +56,38 @@ def run(
     if cluster is not None and jobs is not None:
         raise ValueError("jobs is for this machine: a cluster decides by itself how many run at a time")
     specs = distinct(_experiments(list(names), quick))
-    store = Store(folder)
     executor = LocalExecutor(jobs) if cluster is None else ClusterExecutor(cluster)
+    store = Store(folder)
+    # Batch systems and containers end a program by this signal: as by Ctrl-C, nothing is left lying around.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # What its client says when a scheduler dies is said in one sentence below.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if isinstance(executor, ClusterExecutor) and not executor.threads:
+        errors.print(f"crest: waiting for a worker at {cluster}", markup=False)
     try:
         with executor, progress(total=len(specs)) as listener:
             outcome = sweep(specs, store, executor, listener=listener)
     except KeyboardInterrupt:
         there = sum(spec.id in store for spec in specs)
-        again = ["crest", "run", *names, "--folder", str(folder), *(["--quick"] if quick else [])]
+        options = {"--folder": str(folder), "--jobs": jobs, "--cluster": cluster}
+        given = [word for key, value in options.items() if value is not None for word in (key, str(value))]
+        again = ["crest", "run", *names, *given, *(["--quick"] if quick else [])]
         errors.print(
             f"crest: stopped; {there} of {len(specs)} runs are kept. Go on with: {shlex.join(again)}",
             markup=False,
         )
         raise SystemExit(INTERRUPTED) from None
     console.print(
-        f"{len(outcome.done)} done, {len(outcome.found)} were there, {len(outcome.failed)} failed; "
+        f"{len(outcome.done)} done, {len(outcome.found)} found done, {len(outcome.failed)} failed; "
         f"records in {folder}",
         markup=False,
     )
     if outcome.failed:
-        raise SystemExit(f"crest: the tracebacks are in {folder}/*.error; the next run tries them again")
+        raise SystemExit(f"crest: what went wrong is in {folder}/*.error; the next run tries again")
 
 
 def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
-    """Say per experiment how many runs are done, running, missing and failed; name what failed.
+    """Say per experiment how many runs are done, missing and failed; name what failed.
 
     Parameters
     ----------
@@ -94,9 +104,9 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     from crest.experiments.store import Store
 
     chosen = _experiments(list(names), quick)
-    if not folder.is_dir():
+    if not folder.exists():
         console.print(f"no records yet: {folder} does not exist", markup=False)
-    store = Store(folder) if folder.is_dir() else None
+    store = Store(folder) if folder.exists() else None
     there, failures = (set(), set()) if store is None else (store.ids(), store.failures())
     table = Table("experiment", "shows", "runs", "done", "missing", "failed", box=None, pad_edge=False)
     reasons: dict[str, str] = {}
@@ -140,13 +150,19 @@ def report(
     from crest.files import whole_file
     from crest.report import summary
 
-    if not folder.is_dir():
+    if not folder.exists():
         raise ValueError(f"folder must have the records of runs, but {folder} does not exist")
     store = Store(folder)
-    found = {
-        experiment: summary.rows(experiment, store, partial=partial)
-        for experiment in _experiments(list(names), quick)
-    }
+    chosen = _experiments(list(names), quick)
+    if not names:
+        # Without a name: what is there; the gaps of the others are for `crest status`.
+        chosen = [one for one in chosen if partial or all(spec.id in store for spec in one.runs)]
+        if not chosen:
+            raise ValueError(f"no experiment is complete in {folder}: see `crest status`, or use --partial")
+    again = shlex.join(["--folder", str(folder), *(["--quick"] if quick else [])])
+    found = {one: summary.rows(one, store, partial=partial, again=again) for one in chosen}
+    if quick:
+        console.print("A trial of the machinery: these numbers mean nothing.")
     if output is not None:
         text = "\n".join(summary.markdown(experiment, rows) for experiment, rows in found.items())
         with whole_file(output) as file:

@@ -13,7 +13,11 @@ from crest.model import Model
 
 def save_checkpoint(path: Path, model: Model, spec: RunSpec) -> None:
     """Write weights, buffers and the spec in one file, which appears only when it is whole."""
-    about = {"spec": json.dumps(spec.to_dict(), sort_keys=True), "channels": str(model.encoder.channels)}
+    about = {
+        "id": spec.id,
+        "spec": json.dumps(spec.to_dict(), sort_keys=True),
+        "channels": str(model.encoder.channels),
+    }
     with whole_file(path) as file:
         file.write(safetensors.torch.save(dict(model.state_dict()), metadata=about))
 
@@ -29,6 +33,13 @@ def load_checkpoint(path: Path) -> tuple[Model, RunSpec]:
         raise
     except (safetensors.SafetensorError, KeyError, ValueError, TypeError) as error:
         raise ValueError(f"{path} is not a whole checkpoint of crest: {error}") from error
+    if about.get("id") != spec.id:
+        raise ValueError(
+            f"{path} is of {about.get('id')}, and its spec is {spec.id} by now: a default has changed since"
+        )
     model = spec.model(channels)
-    model.load_state_dict(state)
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        raise ValueError(f"{path} does not hold the weights of its spec: {error}") from error
     return model.eval(), spec

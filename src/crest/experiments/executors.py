@@ -106,13 +106,22 @@ class _Seat:
     """One process, and the calls that it was given."""
 
     def __init__(self) -> None:
-        self.pool = self._open()
+        with _for_children():
+            self.pool = self._open()
         self.futures: list[Future[Any]] = []
 
     @staticmethod
     def _open() -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
+        pool = ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
+        try:
+            # A process that cannot start is no run's fault, and would be taken for one.
+            pool.submit(os.getpid).result()
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "no process can be started here; a script that starts some needs `if __name__ == '__main__':`"
+            ) from error
+        return pool
 
     def load(self) -> int:
         self.futures = [future for future in self.futures if not future.done()]
@@ -134,7 +143,7 @@ def _for_children() -> Iterator[None]:
     """What processes started inside the block inherit: one thread, and no Ctrl-C, which is for this process."""
     before = {key: os.environ.get(key) for key in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
-    # Blocked from birth, imports included; a Ctrl-C that comes now is delivered at the end of the block.
+    # Blocked from birth, imports included.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -201,13 +210,18 @@ class ClusterExecutor(RunExecutor):
     @property
     def slots(self) -> int:
         """Threads of the workers that are there now, and some more so that none waits for its next run."""
+        return self.threads + 2
+
+    @property
+    def threads(self) -> int:
+        """Threads of the workers that are there now."""
         if time.monotonic() - self._counted > 1:
             try:
                 self._threads = sum(self._client.nthreads().values())
             except Exception as error:
                 raise ConnectionError(f"{self.name} went away: {error}") from error
             self._counted = time.monotonic()
-        return self._threads + 2
+        return self._threads
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Call `fn` on a worker. A future that was not cancelled here but says so lost its scheduler."""

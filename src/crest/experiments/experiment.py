@@ -68,4 +68,4 @@ def _quick(spec: RunSpec) -> RunSpec:
 
 def distinct(experiments: Iterable[Experiment]) -> tuple[RunSpec, ...]:
     """The runs of several experiments, each once, in the order given."""
-    return tuple(dict.fromkeys(spec for experiment in experiments for spec in experiment.runs))
+    return tuple({spec.id: spec for experiment in experiments for spec in experiment.runs}.values())

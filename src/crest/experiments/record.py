@@ -17,6 +17,10 @@ class CreditMeans:
     ecm: float
     precision: float
     chance: float
+    counted: int
+    """Trajectories with events: those that the averages are over."""
+    without_events: int
+    """Trajectories without, which have no credit."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,11 +37,14 @@ class Record:
     """A finished run: its spec, what was measured, and what it took.
 
     Args:
+        id: the spec's when it was run: the name of the file.
         spec: what was run.
+        resolved: every parameter that the spec stood for, defaults written out.
         score: root mean square errors, in and out of distribution.
         credit: credit per split ("id", "ood"); empty where nobody knows the events.
         budget: CREST's budget per split; empty for other readouts.
         losses: training loss of each epoch.
+        id_errors: ID error after each epoch, where the rule of the epoch kept asks for it.
         kept_epoch: the epoch whose weights were scored.
         looks: errors and credit during training, where the spec asks for them.
         seconds: time of each part, in seconds.
@@ -46,11 +53,14 @@ class Record:
         commit: of the source tree; None outside of one.
     """
 
+    id: str
     spec: RunSpec
+    resolved: Mapping[str, Any]
     score: Score
     credit: Mapping[str, CreditMeans]
     budget: Mapping[str, Budget]
     losses: list[float]
+    id_errors: list[float]
     kept_epoch: int
     looks: list[Look]
     seconds: Mapping[str, float]
@@ -59,13 +69,13 @@ class Record:
     commit: str | None
 
     @property
-    def id(self) -> str:
-        """The spec's: the name of the file."""
-        return self.spec.id
+    def stale(self) -> bool:
+        """Whether the spec stands for other parameters by now: a new run of it would be another one."""
+        return self.id != self.spec.id
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"id": self.id, **dataclasses.asdict(self)}
+        return dataclasses.asdict(self)
 
     def to_json(self) -> str:
         """The record as text; NaN and infinity are refused."""
@@ -74,10 +84,9 @@ class Record:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
         """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
-        plain = {key: value for key, value in fields.items() if key != "id"}
         return cls(
             **{
-                **plain,
+                **fields,
                 "spec": RunSpec.from_dict(fields["spec"]),
                 "score": Score(**fields["score"]),
                 "credit": {name: CreditMeans(**part) for name, part in fields["credit"].items()},

@@ -1,23 +1,17 @@
 """RunSpec -> Record: simulate or load, train, measure."""
 
 import contextlib
-import functools
-import platform
-import resource
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
 import torch
 
-import crest
 from crest.evaluation import measured_budget, measured_credit, score
 from crest.experiments.checkpoint import save_checkpoint
 from crest.experiments.datasets import splits_of
+from crest.experiments.provenance import commit, peak_memory, start_measuring_memory, versions
 from crest.experiments.record import CreditMeans, Look, Record
 from crest.experiments.spec import RunSpec
 from crest.model import Model
@@ -30,7 +24,7 @@ from crest.training import fit
 _ALONE = threading.Lock()
 
 
-def run(spec: RunSpec, *, data: Path | None = None, checkpoint: Path | None = None) -> Record:
+def run(spec: RunSpec, *, data: Path | None = None, checkpoint: Path | str | None = None) -> Record:
     """Train and measure one model, on one thread.
 
     The same machine, package versions and spec give the same bits.
@@ -40,11 +34,15 @@ def run(spec: RunSpec, *, data: Path | None = None, checkpoint: Path | None = No
         data: a folder in which processes share the trajectories that they made; None makes them here.
         checkpoint: a file to save the trained model to (`.safetensors`).
     """
+    place = None if checkpoint is None else Path(checkpoint)
+    if place is not None and not place.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {checkpoint}")
     with _ALONE, _one_thread():
-        return _run(spec, data, checkpoint)
+        return _run(spec, data, place)
 
 
 def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
+    start_measuring_memory()
     started = time.perf_counter()
     splits = splits_of(spec, data)
     # The first parallel loop that numba runs in a process sets the threads of OpenMP, and so torch's, anew.
@@ -77,11 +75,14 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     if checkpoint is not None:
         save_checkpoint(checkpoint, model, spec)
     return Record(
+        id=spec.id,
         spec=spec,
+        resolved=spec.resolved(),
         score=result,
         credit={name: means for name, means in credit.items() if means is not None},
         budget={name: budget for name, budget in budgets.items() if budget is not None},
         losses=history.losses,
+        id_errors=history.id_errors,
         kept_epoch=history.kept_epoch,
         looks=looks,
         seconds={
@@ -99,7 +100,12 @@ def _means(found: Credit | None) -> CreditMeans | None:
     if found is None or not found.counted.any():
         return None
     return CreditMeans(
-        cie=found.mean_cie, ecm=found.mean_ecm, precision=found.mean_precision, chance=found.mean_chance
+        cie=found.mean_cie,
+        ecm=found.mean_ecm,
+        precision=found.mean_precision,
+        chance=found.mean_chance,
+        counted=found.n_trajectories - found.n_without_events,
+        without_events=found.n_without_events,
     )
 
 
@@ -112,45 +118,3 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
-
-
-def peak_memory() -> float:
-    """Largest resident size of this process so far, in MiB."""
-    # Linux counts in KiB, macOS in bytes.
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
-@functools.cache
-def versions() -> dict[str, str]:
-    """Versions of what decides the numbers."""
-    packages = {name: metadata.version(name) for name in ("torch", "numpy", "numba", "scipy")}
-    return {
-        "crest": crest.__version__,
-        "python": platform.python_version(),
-        **packages,
-        "machine": platform.machine(),
-    }
-
-
-@functools.cache
-def commit() -> str | None:
-    """Commit of the source tree that this package runs from, with a + where it was changed; None outside of one."""
-    here = Path(__file__).resolve().parent
-    git = ["git", "-C", str(here)]
-    try:
-        tracked = subprocess.run(
-            [*git, "ls-files", "--error-unmatch", Path(__file__).name], capture_output=True, check=False
-        )
-        if tracked.returncode:
-            return None
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no", "--", str(here.parent)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")

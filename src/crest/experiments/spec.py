@@ -20,8 +20,14 @@ FORMAT = 1
 
 Options = Mapping[str, Any]
 
+_PARTS: dict[str, Mapping[str, Any]] = {
+    "encoder": ENCODERS,
+    "readout": {**READOUTS, **REFERENCES},
+    "objective": OBJECTIVES,
+}
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class RunSpec:
     """One training run.
 
@@ -67,43 +73,34 @@ class RunSpec:
     observe_every: int = 0
 
     def __post_init__(self) -> None:
-        _known("encoder", self.encoder, ENCODERS)
-        _known("readout", self.readout, {**READOUTS, **REFERENCES})
-        _known("objective", self.objective, OBJECTIVES)
+        for part, registry in _PARTS.items():
+            _known(part, getattr(self, part), registry)
         _known("keep", self.keep, ("last", "best_id"))
         for name, least in (("seed", 0), ("observe_every", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
-        make_system(self.system, self.regime, **self.system_options)
         # Written out, so that a record says what was done even when the encoder's schedule changes.
         object.__setattr__(self, "schedule", self.training)
-        for name in ("encoder", "readout", "objective"):
-            self._defaults(name)
-        try:
-            plain = json.loads(json.dumps(self.to_dict(), allow_nan=False))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"options must be plain values, as JSON has them: {error}") from error
-        # Copies: whoever made the spec may go on using the mappings.
-        for name in ("system", "encoder", "readout", "objective"):
-            object.__setattr__(self, f"{name}_options", plain[f"{name}_options"])
-        # An option that its part refuses is refused here, not hours later on a worker.
-        self.model(channels=1)
-        make_objective(self.objective, **self.objective_options)
+        for name in ("system", *_PARTS):
+            object.__setattr__(self, f"{name}_options", _plain(name, getattr(self, f"{name}_options")))
+        make_system(self.system, self.regime, **self.system_options)
+        for part in _PARTS:
+            self._defaults(part)
+        # A combination that cannot be trained is refused here, not hours later on a worker.
+        parts = {part: (getattr(self, part), getattr(self, f"{part}_options")) for part in _PARTS}
+        _check(json.dumps(parts, sort_keys=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RunSpec) and self.id == other.id
 
     def __hash__(self) -> int:
         return hash(self.id)
 
     def _defaults(self, part: str) -> dict[str, Any]:
         """Every keyword argument of an encoder, readout or objective: as given, else its default."""
-        registries: dict[str, Mapping[str, Any]] = {
-            "encoder": ENCODERS,
-            "readout": {**READOUTS, **REFERENCES},
-            "objective": OBJECTIVES,
-        }
-        registry = registries[part]
         name, options = getattr(self, part), getattr(self, f"{part}_options")
-        parameters = inspect.signature(registry[name]).parameters
+        parameters = inspect.signature(_PARTS[part][name]).parameters
         # The channels come from the data and the width from the encoder.
         known = {
             key: value.default
@@ -113,12 +110,9 @@ class RunSpec:
         unknown = sorted(set(options) - set(known))
         if unknown:
             raise ValueError(f"{part} {name} has no option {', '.join(unknown)}; it has {', '.join(known)}")
-        merged = {**known, **options}
+        merged = {key: _like(default, options.get(key, default)) for key, default in known.items()}
         if "config" in merged:
-            changes = dict(merged["config"] or {})
-            for constant in changes:
-                _known("config", constant, CrestConfig.sources())
-            merged["config"] = dataclasses.asdict(CrestConfig(**changes))
+            merged["config"] = dataclasses.asdict(_config(merged["config"]))
         return merged
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,16 +134,13 @@ class RunSpec:
 
     def model(self, channels: int) -> Model:
         """The untrained model, for signals with `channels` channels."""
-        options = dict(self.readout_options)
-        if options.get("config") is not None:
-            options["config"] = CrestConfig(**options["config"])
         return make_model(
             self.encoder,
             self.readout,
             channels=channels,
             seed=self.seed,
             encoder_options=dict(self.encoder_options),
-            readout_options=options,
+            readout_options=_readout_options(self.readout_options),
         )
 
     @property
@@ -157,32 +148,90 @@ class RunSpec:
         """The schedule: as given, else the encoder's."""
         return self.schedule or SCHEDULES[self.encoder]
 
-    @property
-    def data_key(self) -> str:
-        """Names what determines the data: runs that share it share their trajectories."""
+    def resolved(self) -> dict[str, Any]:
+        """Every parameter of system, encoder, readout and objective, defaults written out, as JSON has them."""
         system = dataclasses.asdict(make_system(self.system, self.regime, **self.system_options))
         # Where the files lie does not change what is in them.
         system.pop("folder", None)
+        return _plain("resolved", {"system": system, **{part: self._defaults(part) for part in _PARTS}})
+
+    @property
+    def data_key(self) -> str:
+        """Names what determines the data: runs that share it share their trajectories."""
         parts = {
             "format": FORMAT,
             "system": self.system,
-            **system,
+            "parameters": self.resolved()["system"],
             "seed": self.seed,
             "sizes": dataclasses.asdict(self.sizes),
         }
         return f"{self.system}-s{self.seed}-{_digest(parts)}"
 
+    def _canonical(self) -> dict[str, Any]:
+        fields = {key: value for key, value in self.to_dict().items() if not key.endswith("_options")}
+        return {"format": FORMAT, **fields, "resolved": self.resolved()}
+
+    @functools.cached_property
+    def setting(self) -> str:
+        """Names everything but the seed (and how often a run is looked at): its runs differ by chance alone."""
+        parts = self._canonical()
+        return _digest({key: value for key, value in parts.items() if key not in ("seed", "observe_every")})
+
     @functools.cached_property
     def id(self) -> str:
         """Readable stem and hash of the canonical form: the name of the run's record."""
-        canonical = {
-            "format": FORMAT,
-            **{key: value for key, value in self.to_dict().items() if not key.endswith("_options")},
-            "data": self.data_key,
-            **{f"{part}_options": self._defaults(part) for part in ("encoder", "readout", "objective")},
-        }
         stem = [self.system, self.regime, self.encoder, self.readout, self.objective, f"s{self.seed}"]
-        return "-".join([*(word for word in stem if word not in ("default", "mse")), _digest(canonical)])
+        words = [word for word in stem if word not in ("default", "mse")]
+        return "-".join([*words, _digest(self._canonical())])
+
+
+def _plain(name: str, options: Options) -> dict[str, Any]:
+    """A copy of the options as JSON has them: whoever made the spec may go on using theirs."""
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(dict(options), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}_options must be plain values, as JSON has them: {error}") from error
+    return copy
+
+
+def _like(default: Any, value: Any) -> Any:
+    """A whole number where a fraction is the default is that fraction: 1 and 1.0 name the same run."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and isinstance(default, float) else value
+
+
+def _config(changes: Any) -> CrestConfig:
+    """CREST's constants with these changes."""
+    if changes is not None and not isinstance(changes, dict):
+        raise ValueError(f"config must be a mapping of CREST's constants, got {changes!r}")
+    for constant in changes or {}:
+        _known("config", constant, CrestConfig.sources())
+    return CrestConfig(**(changes or {}))
+
+
+def _readout_options(options: Options) -> dict[str, Any]:
+    """The options with CREST's constants as their own type."""
+    return {**options, "config": _config(options["config"])} if "config" in options else dict(options)
+
+
+@functools.cache
+def _check(parts: str) -> None:
+    """Refuse options that their part refuses, and parts that do not go together; once per combination."""
+    (encoder, encoder_options), (readout, readout_options), (objective, objective_options) = (
+        json.loads(parts)[part] for part in _PARTS
+    )
+    try:
+        model = make_model(
+            encoder,
+            readout,
+            channels=1,
+            seed=0,
+            encoder_options=encoder_options,
+            readout_options=_readout_options(readout_options),
+        )
+        make_objective(objective, **objective_options).check(model)
+    except TypeError as error:
+        raise ValueError(f"options must be of the right type: {error}") from error
 
 
 def _known(argument: str, value: str, choices: Any) -> None:

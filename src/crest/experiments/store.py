@@ -78,8 +78,8 @@ class Store:
             raise ValueError(
                 f"folder must be a folder or a place for one, got {folder} ({error.strerror})"
             ) from error
-        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            raise ValueError(f"folder must be open to reading and writing, got {folder}")
+        if not os.access(folder, os.R_OK | os.X_OK):
+            raise ValueError(f"folder must be open to reading, got {folder}")
         self.folder = folder
 
     def path(self, id: str) -> Path:
@@ -103,6 +103,13 @@ class Store:
         """Why the run failed: what `fail` was told."""
         return self._place(id, _ERROR).read_text(encoding="utf-8")
 
+    def failed_at(self, id: str) -> int | None:
+        """When the run failed, in nanoseconds; None where it did not."""
+        try:
+            return self._place(id, _ERROR).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
     def read(self, id: str) -> Record:
         """The record of a run; FileNotFoundError where there is none, ValueError where the file is not one."""
         path = self.path(id)
@@ -118,10 +125,14 @@ class Store:
         except KeyError as error:
             raise ValueError(f"{path} is not a record: it has no {error}") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{path} is not a record, or is damaged: {error}") from error
+            raise ValueError(
+                f"{path} is not a record, or is damaged ({error}): remove it, and its run is done again"
+            ) from error
 
     def write(self, record: Record) -> Path:
         """Put a record on the disk and forget an earlier failure of its run; its path."""
+        if record.stale:
+            raise ValueError(f"record must be of its spec as it is now, {record.spec.id}, got {record.id}")
         path = self.path(record.id)
         content = record.to_json().encode()
         with whole_file(path) as file:

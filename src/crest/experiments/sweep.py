@@ -4,14 +4,15 @@ import collections
 import contextlib
 import dataclasses
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
+from crest.experiments.datasets import shared_folder
 from crest.experiments.executors import RunExecutor
+from crest.experiments.provenance import source_digest
 from crest.experiments.record import Record
 from crest.experiments.spec import RunSpec
 from crest.experiments.store import Claim, Store
@@ -86,8 +87,8 @@ def _data_folder(executor: RunExecutor) -> Iterator[Path | None]:
     if not executor.shares_files:
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="crest-data-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    with shared_folder() as folder:
+        yield folder
 
 
 def _missing(specs: Iterable[RunSpec], work: "_Sweep") -> list[RunSpec]:
@@ -114,7 +115,7 @@ class _Sweep:
         self.deaths: collections.Counter[str] = collections.Counter()
         self.users: collections.Counter[str] = collections.Counter()
         self.flying: dict[Future[Answer], RunSpec] = {}
-        self.earlier = store.failures()
+        self.earlier = {name: store.failed_at(name) for name in store.failures()}
 
     def do(self, specs: list[RunSpec]) -> Outcome:
         """Do or await all of them."""
@@ -133,7 +134,7 @@ class _Sweep:
                 looked = time.monotonic()
             if self.flying:
                 finished, _ = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
-                # Results first: what goes wrong with another run may end the sweep.
+                # Records first: what goes wrong with another run may end the sweep.
                 for future in sorted(finished, key=_went_wrong):
                     self._settle(self.flying.pop(future), future)
             elif aside:
@@ -163,7 +164,7 @@ class _Sweep:
         if spec.id in self.store:
             self.found(spec.id)
             self._leave(spec)
-        elif spec.id in self.store.failures() - self.earlier:
+        elif self.store.failed_at(spec.id) != self.earlier.get(spec.id):
             self._failed(spec, self.store.failure(spec.id))
             self._leave(spec)
         else:
@@ -176,7 +177,7 @@ class _Sweep:
 
     def _start(self, spec: RunSpec) -> None:
         data = None if self.data is None else str(self.data)
-        future = self.executor.submit(execute, spec.to_dict(), spec.id, data)
+        future = self.executor.submit(execute, spec.to_dict(), spec.id, source_digest(), data)
         self.flying[future] = spec
         self.listener.started(spec.id)
 
@@ -232,4 +233,4 @@ class _Sweep:
 
 
 def _went_wrong(future: Future[Answer]) -> bool:
-    return future.cancelled() or future.exception() is not None
+    return future.cancelled() or future.exception() is not None or future.result()[0] != "done"

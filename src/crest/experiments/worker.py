@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from crest.experiments.provenance import source_digest
 from crest.experiments.runner import run
 from crest.experiments.spec import RunSpec
 
@@ -13,7 +14,7 @@ Answer = tuple[Literal["done", "failed", "refused"], Any]
 """The record's fields, a traceback, or why this process is not fit for the run."""
 
 
-def execute(fields: Mapping[str, Any], run_id: str, data: str | None) -> Answer:
+def execute(fields: Mapping[str, Any], run_id: str, source: str, data: str | None) -> Answer:
     """Do one run in this process, which may be on another machine: plain values in, plain values out.
 
     Exceptions come back as text, because not every exception survives the way.
@@ -22,6 +23,8 @@ def execute(fields: Mapping[str, Any], run_id: str, data: str | None) -> Answer:
         spec = RunSpec.from_dict(fields)
     except (ValueError, TypeError) as error:
         return "refused", f"{socket.gethostname()} cannot read {run_id}: {error}"
+    if source != source_digest():
+        return "refused", f"{socket.gethostname()} has source {source_digest()} of crest, not {source}"
     if spec.id != run_id:
         return "refused", f"{socket.gethostname()} takes {run_id} for {spec.id}"
     try:

@@ -9,17 +9,16 @@ from crest.experiments.experiment import Experiment
 from crest.experiments.record import Record
 from crest.experiments.spec import RunSpec
 from crest.experiments.store import Store
-
-# What a row's name need not say, because it is the same for all or is in the number of seeds.
-_UNNAMED = {"seed", "sizes", "schedule", "observe_every"}
+from crest.systems import Sizes
+from crest.training import SCHEDULES, Schedule
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Mean and standard deviation over seeds; the deviation of one value is 0."""
+    """Mean and standard deviation over seeds; one value has no deviation."""
 
     mean: float
-    deviation: float
+    deviation: float | None
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
@@ -30,11 +29,11 @@ class Spread:
             1.4142135623730951
         """
         return cls(
-            mean=statistics.fmean(values), deviation=statistics.stdev(values) if len(values) > 1 else 0.0
+            mean=statistics.fmean(values), deviation=statistics.stdev(values) if len(values) > 1 else None
         )
 
     def __str__(self) -> str:
-        return f"{self.mean:.3f} ± {self.deviation:.3f}"
+        return f"{self.mean:.3f}" + ("" if self.deviation is None else f" ± {self.deviation:.3f}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,7 +50,7 @@ class Row:
 
 
 def setting(spec: RunSpec) -> str:
-    """What sets a row apart, in words: system, encoder and readout, then what differs from the defaults.
+    """A setting in words: system, encoder and readout, then what differs from the defaults.
 
     Example:
         >>> setting(RunSpec(system="gear", readout="crest", readout_options={"budget": 0.1}, seed=1000))
@@ -63,10 +62,17 @@ def setting(spec: RunSpec) -> str:
     for part in ("system", "encoder", "readout", "objective"):
         options: Mapping[str, Any] = getattr(spec, f"{part}_options")
         words += [f"{key}={value}" for key, value in options.items()]
+    words += _changes(spec.sizes, Sizes()) + _changes(spec.training, SCHEDULES[spec.encoder])
     return " ".join(words)
 
 
-def rows(experiment: Experiment, store: Store, *, partial: bool = False) -> list[Row]:
+def _changes(value: Sizes | Schedule, usual: Sizes | Schedule) -> list[str]:
+    """What differs from the usual, in words."""
+    now, then = dataclasses.asdict(value), dataclasses.asdict(usual)
+    return [f"{key}={now[key]}" for key in now if now[key] != then[key]]
+
+
+def rows(experiment: Experiment, store: Store, *, partial: bool = False, again: str = "") -> list[Row]:
     """One row per setting, in the order of the experiment.
 
     Args:
@@ -74,25 +80,29 @@ def rows(experiment: Experiment, store: Store, *, partial: bool = False) -> list
         store: where its records are; nothing is trained.
         partial: accept an experiment with missing records. Without, they are an error: a mean over the seeds
             that happen to be there is not the mean that was declared.
+        again: options of the command that would do the missing runs, for the message.
     """
     groups: dict[str, list[RunSpec]] = {}
     for spec in experiment.runs:
-        groups.setdefault(setting(spec), []).append(spec)
+        groups.setdefault(spec.setting, []).append(spec)
     there = store.ids()
     missing = sum(spec.id not in there for spec in experiment.runs)
     if missing and not partial:
+        command = " ".join(["crest run", experiment.name, *([again] if again else [])])
         raise ValueError(
             f"{experiment.name} has {len(experiment.runs) - missing} of {len(experiment.runs)} records in "
-            f"{store.folder}: do the rest with `crest run {experiment.name}`, or show it with --partial"
+            f"{store.folder}: do the rest with `{command}`, or show it with --partial"
         )
     return [
-        _row(name, specs, [store.read(spec.id) for spec in specs if spec.id in there])
-        for name, specs in groups.items()
+        _row(specs, [store.read(spec.id) for spec in specs if spec.id in there]) for specs in groups.values()
     ]
 
 
-def _row(name: str, specs: Sequence[RunSpec], records: Sequence[Record]) -> Row:
+def _row(specs: Sequence[RunSpec], records: Sequence[Record]) -> Row:
+    name = setting(specs[0])
     credit = [record.credit["id"] for record in records if "id" in record.credit]
+    if len(credit) not in (0, len(records)):
+        raise ValueError(f"{name}: only {len(credit)} of {len(records)} records have credit")
     parts = ("cie", "ecm", "precision", "chance")
     return Row(
         name=name,
@@ -106,7 +116,7 @@ def _row(name: str, specs: Sequence[RunSpec], records: Sequence[Record]) -> Row:
     )
 
 
-HEADER = ("setting", "runs", "ID error", "OOD error", "CiE@1", "ECM", "Prec@|E|", "chance")
+HEADER = ("setting", "runs", "ID error", "OOD error", "CiE@1 (ID)", "ECM (ID)", "Prec@|E| (ID)", "chance")
 
 
 def cells(row: Row) -> tuple[str, ...]:

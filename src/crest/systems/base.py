@@ -145,8 +145,8 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name, size in dataclasses.asdict(self).items():
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1 trajectory, got {size}")
+            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+                raise ValueError(f"{name} must be a whole number, at least 1 trajectory, got {size!r}")
 
 
 def simulated_splits(
