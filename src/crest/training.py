@@ -51,8 +51,8 @@ class Schedule:
 
 SCHEDULES = {  # our choice: docs/choices.md#schedules
     "pointwise": Schedule(epochs=60, learning_rate=1e-2),
-    "local": Schedule(epochs=30),
-    "gru": Schedule(epochs=30),
+    "local": Schedule(epochs=40),
+    "gru": Schedule(epochs=40, batch=64, learning_rate=1e-2),
     "attention": Schedule(epochs=30),
 }
 """One schedule per encoder, the same for every readout and system."""

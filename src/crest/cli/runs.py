@@ -127,6 +127,7 @@ def report(
     folder: Path = RESULTS,
     partial: bool = False,
     output: Path | None = None,
+    curves: Path | None = None,
     quick: bool = False,
 ) -> None:
     """Show each experiment's numbers, means and deviations over seeds, from the records alone.
@@ -141,6 +142,8 @@ def report(
         Show an experiment although some of its records are missing.
     output
         A Markdown file to write instead of printing.
+    curves
+        A picture to draw, of errors over training, where runs were looked at during it (convergence).
     quick
         Of the trial, whose numbers mean nothing.
     """
@@ -163,6 +166,12 @@ def report(
     found = {one: summary.rows(one, store, partial=partial, again=again) for one in chosen}
     if quick:
         console.print("A trial of the machinery: these numbers mean nothing.")
+    if curves is not None:
+        from crest.report.curves import curves_figure
+
+        records = [store.read(spec.id) for one in chosen for spec in one.runs if spec.id in store]
+        curves_figure(records).savefig(curves, dpi=110)
+        console.print(f"Picture: {curves}", markup=False)
     if output is not None:
         text = "\n".join(summary.markdown(experiment, rows) for experiment, rows in found.items())
         with whole_file(output) as file:

@@ -11,6 +11,6 @@ CONVERGENCE = Experiment(
         system=["gear", "impact"],
         encoder=["pointwise", "local", "gru", "attention"],
         readout=["mean", "attention", "scored_attention", "crest"],
-        observe_every=2,
+        observe_every=4,
     ),
 )
