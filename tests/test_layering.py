@@ -31,7 +31,7 @@ ALLOWED = {
     "evaluation": PARTS | {"model"},
     "training": PARTS | {"model", "objectives", "evaluation"},
     "experiments": MODELS,
-    "report": PARTS | {"experiments"},
+    "report": MODELS | {"experiments"},
     "demo": PARTS | {"report"},
     "cli": MODELS | {"experiments", "report", "demo"},
     "__main__": {"cli"},
