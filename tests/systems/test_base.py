@@ -64,7 +64,7 @@ def test_splits_must_fit_together() -> None:
 
 def test_sizes_are_checked() -> None:
     assert Sizes() == Sizes(train=1024, id=256, ood=256)
-    with pytest.raises(ValueError, match="ood must be at least 1 trajectory, got 0"):
+    with pytest.raises(ValueError, match="ood must be a whole number, at least 1 trajectory, got 0"):
         Sizes(ood=0)
 
 

@@ -34,7 +34,7 @@ REGIMES: dict[str, dict[str, dict[str, Any]]] = {
         "noisy_cue": {"cue_noise": 1.0},
         "frequent_events": {"gap": 0.0},
         "rare_events": {"samples_per_period": 220},
-        "soft_contact": {"center": 1.7},
+        "soft_contact": {"center": 1.7, "drift": 1.0},
         "hard_contact": {"center": 2.3},
         "steady_sensor": {"drift": 0.0},
         "wide_cue": {"amplitude_spread": 0.12},
