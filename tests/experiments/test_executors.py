@@ -43,15 +43,23 @@ def test_children_have_one_thread_and_no_interrupts(monkeypatch: pytest.MonkeyPa
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
+# Long enough that two calls overlap; a builtin, so that the process need not find this file.
+SLOW_PID = "(__import__('time').sleep(1), __import__('os').getpid())[1]"
+
+
+def pids(executor: LocalExecutor) -> set[int]:
+    return {future.result() for future in [executor.submit(eval, SLOW_PID), executor.submit(eval, SLOW_PID)]}
+
+
 def test_death_takes_no_other_call_with_it() -> None:
     with LocalExecutor(2) as executor:
-        first, second = executor.submit(os.getpid), executor.submit(os.getpid)
-        before = {first.result(), second.result()}
+        pids(executor)  # the first call may be over before the second process has started
+        before = pids(executor)
         dying, other = executor.submit(os._exit, 1), executor.submit(time.sleep, 0.5)
         assert isinstance(dying.exception(), BrokenProcessPool)
         assert isinstance(dying.exception(), executor.died)
         assert other.result() is None
-        after = {future.result() for future in [executor.submit(os.getpid), executor.submit(os.getpid)]}
+        after = pids(executor)
     assert len(after) == 2
     assert len(after & before) == 1
 
