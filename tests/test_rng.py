@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -53,3 +55,14 @@ def test_seed_is_checked(seed: int) -> None:
 def test_purpose_is_checked() -> None:
     with pytest.raises(ValueError, match="purpose must be a non-empty string"):
         rng.generator(0, "")
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    def draw(seed: int) -> list[float]:
+        with rng.scope(seed, "encoder"):
+            return [torch.rand(1).item() for _ in range(50)]
+
+    expected = {seed: draw(seed) for seed in range(1000, 1004)}
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            assert dict(zip(expected, pool.map(draw, expected), strict=True)) == expected

@@ -6,11 +6,15 @@ all readouts of one seed share data, initial weights and batch order.
 
 import contextlib
 import hashlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
+
+# Torch's global state is one for all threads.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 def _entropy(seed: np.integer[Any] | int, purpose: str) -> np.random.SeedSequence:
@@ -50,6 +54,6 @@ def scope(seed: np.integer[Any] | int, purpose: str) -> Iterator[None]:
         ...     torch.equal(first, torch.nn.Linear(2, 2).weight)
         True
     """
-    with torch.random.fork_rng(devices=[]):
+    with _ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_generator(seed, purpose).initial_seed())
         yield

@@ -21,6 +21,11 @@ MAKE = datasets._make
 
 
 @pytest.fixture(autouse=True)
+def _nothing_remembered() -> None:
+    datasets._latest.clear()
+
+
+@pytest.fixture(autouse=True)
 def _fresh() -> None:
     datasets._load.cache_clear()
 

@@ -92,5 +92,5 @@ def test_a_script_without_a_guard_is_told_so_and_no_run_is_blamed(tmp_path: Path
         "    executor.submit(print, 'hello').result()\n"
     )
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert "needs `if __name__ == '__main__':`" in result.stderr
+    assert "a script that needs `if __name__ == '__main__':`" in result.stderr
     assert "hello" not in result.stdout

@@ -216,6 +216,13 @@ def test_what_failed_before_and_fails_again_in_another_process_is_not_done_again
     assert fake.given == [b.id]
 
 
+def test_a_note_of_failure_that_is_removed_meanwhile_hurts_nothing(fake: Fake, store: Store) -> None:
+    a, b = tiny(seed=1001), tiny(seed=1002)
+    note = store.fail(a.id, "yesterday")
+    heard = elsewhere(store, a, note.unlink)
+    assert sweep([a, b], store, fake, listener=heard).done == [b.id, a.id]
+
+
 def test_a_record_that_appears_before_the_claim_is_found(fake: Fake, store: Store) -> None:
     a = tiny(seed=1001)
 

@@ -28,7 +28,7 @@ def line(record: Record) -> str:
 
 def reason(text: str) -> str:
     """The last line of a traceback, which says what went wrong."""
-    return text.strip().splitlines()[-1]
+    return (text.strip().splitlines() or ["no reason was noted"])[-1]
 
 
 class Lines(Listener):

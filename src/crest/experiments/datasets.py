@@ -43,16 +43,16 @@ def splits_of(spec: RunSpec, folder: Path | None = None) -> Splits:
     if folder is None:
         return _remembered(spec)
     place = folder / spec.data_key
-    place.mkdir(parents=True, exist_ok=True)
-    with (place / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all((place / f"{part}.npz").exists() for part in _PARTS):
-            made = _make(spec)
-            try:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with (place / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not all((place / f"{part}.npz").exists() for part in _PARTS):
+                made = _remembered(spec)
                 for part in _PARTS:
                     save(getattr(made, part), place / f"{part}.npz")
-            except OSError:  # a full disk costs time here, and no run
-                return made
+    except OSError:  # a full disk costs time here, and no run
+        return _remembered(spec)
     return _load(place)
 
 

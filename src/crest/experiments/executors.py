@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -119,7 +120,8 @@ class _Seat:
             pool.submit(os.getpid).result()
         except BrokenProcessPool as error:
             raise RuntimeError(
-                "no process can be started here; a script that starts some needs `if __name__ == '__main__':`"
+                "a process could not be started: killed, or out of memory, or a script that needs "
+                "`if __name__ == '__main__':`"
             ) from error
         return pool
 
@@ -141,6 +143,8 @@ class _Seat:
 @contextlib.contextmanager
 def _for_children() -> Iterator[None]:
     """What processes started inside the block inherit: one thread, and no Ctrl-C, which is for this process."""
+    # Started with the first process otherwise, and its start lets signals through again.
+    resource_tracker.ensure_running()
     before = {key: os.environ.get(key) for key in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
     # Blocked from birth, imports included.

@@ -126,7 +126,8 @@ class Store:
             raise ValueError(f"{path} is not a record: it has no {error}") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
-                f"{path} is not a record, or is damaged ({error}): remove it, and its run is done again"
+                f"{path} is not a record, or damaged, or of another version of crest ({error}): once it is moved away its run "
+                "is done again"
             ) from error
 
     def write(self, record: Record) -> Path:

@@ -164,7 +164,7 @@ class _Sweep:
         if spec.id in self.store:
             self.found(spec.id)
             self._leave(spec)
-        elif self.store.failed_at(spec.id) != self.earlier.get(spec.id):
+        elif self.store.failed_at(spec.id) not in (None, self.earlier.get(spec.id)):
             self._failed(spec, self.store.failure(spec.id))
             self._leave(spec)
         else:

@@ -18,7 +18,7 @@ def curves_figure(records: Sequence[Record]) -> Figure:
     """
     seen = [record for record in records if record.looks]
     if not seen:
-        raise ValueError("records must hold looks during training: run their specs with observe_every")
+        raise ValueError("records must hold looks during training: those of `convergence` do (observe_every)")
     systems = list(dict.fromkeys(record.spec.system for record in seen))
     encoders = list(dict.fromkeys(record.spec.encoder for record in seen))
     figure = Figure(figsize=(3.2 * len(encoders), 2.6 * len(systems)), layout="constrained")

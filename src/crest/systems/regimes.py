@@ -1,6 +1,6 @@
 """Named regimes of the simulators: nobody should have to trust one chosen setting.
 
-Each changes one thing that matters against the default: how strong the cue is, how noisy it is at each step,
+Each changes one thing that matters against the default (`soft_contact` also halves the drift): how strong the cue is, how noisy it is at each step,
 how sparse the events are, and how much the background (ripple, load, drift) or the event itself (contact
 sharpness) helps or hides them. In each the event reader of `decodability` still reads the target out of distribution; settings
 where it does not (a spur gear's ripple of 0.12, half the stiffness loss, walls four times as hard) are left
