@@ -48,7 +48,7 @@ def splits_of(spec: RunSpec, folder: Path | None = None) -> Splits:
         with (place / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not all((place / f"{part}.npz").exists() for part in _PARTS):
-                made = _remembered(spec)
+                made = _make(spec)
                 for part in _PARTS:
                     save(getattr(made, part), place / f"{part}.npz")
     except OSError:  # a full disk costs time here, and no run
