@@ -32,6 +32,7 @@ class Schedule:
     """
 
     epochs: int
+    # our choice: docs/choices.md#schedules
     batch: int = 32
     learning_rate: float = 5e-3
     weight_decay: float = 1e-4

@@ -43,6 +43,19 @@ def test_children_have_one_thread_and_no_interrupts(monkeypatch: pytest.MonkeyPa
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
+def test_the_first_process_of_all_is_shielded_from_interrupts_too(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import signal\n"
+        "from crest.experiments.executors import LocalExecutor\n"
+        "if __name__ == '__main__':\n"
+        "    with LocalExecutor(1) as executor:\n"
+        "        print(executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result())\n"
+    )
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert "SIGINT" in result.stdout
+
+
 # Long enough that two calls overlap; a builtin, so that the process need not find this file.
 SLOW_PID = "(__import__('time').sleep(1), __import__('os').getpid())[1]"
 

@@ -116,10 +116,11 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
         done, broken = [i for i in ids if i in there], [i for i in ids if i in failures]
         counts = (len(ids), len(done), len(ids) - len(done) - len(broken), len(broken))
         table.add_row(experiment.name, experiment.evidence, *map(str, counts))
-        for name in broken if store is not None else []:
-            # A run that succeeds meanwhile takes its note away.
-            with contextlib.suppress(FileNotFoundError):
-                reasons[name] = reason(Store(folder).failure(name))
+        if store is not None:
+            for name in broken:
+                # A run that succeeds meanwhile takes its note away.
+                with contextlib.suppress(FileNotFoundError):
+                    reasons[name] = reason(store.failure(name))
     console.print(table)
     for name, why in reasons.items():
         console.print(f"failed: {folder / name}.error: {why}", markup=False)

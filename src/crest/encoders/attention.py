@@ -30,6 +30,7 @@ class AttentionEncoder(Encoder):
         torch.Size([2, 10, 32])
     """
 
+    # our choice: docs/choices.md#encoders
     def __init__(
         self, channels: int, width: int = WIDTH, *, layers: int = 1, heads: int = 2, hidden: int = 64
     ) -> None:

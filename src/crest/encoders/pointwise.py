@@ -15,6 +15,7 @@ class PointwiseEncoder(Encoder):
         torch.Size([2, 10, 32])
     """
 
+    # our choice: docs/choices.md#encoders
     def __init__(self, channels: int, width: int = WIDTH, *, hidden: int = 64) -> None:
         super().__init__(channels, width, hidden=hidden)
         self.layers = nn.Sequential(nn.Linear(channels, hidden), nn.GELU(), nn.Linear(hidden, width))
