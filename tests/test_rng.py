@@ -59,18 +59,21 @@ def test_purpose_is_checked() -> None:
 
 
 def test_threads_do_not_disturb_each_other() -> None:
-    inside, intruded = threading.Event(), threading.Event()
+    inside, intruded, drawn = threading.Event(), threading.Event(), threading.Event()
 
     def first() -> float:
         with rng.scope(1000, "encoder"):
             inside.set()
             intruded.wait(0.5)  # as long as the other would need to come in, if it could
-            return torch.rand(1).item()
+            value = torch.rand(1).item()
+            drawn.set()
+            return value
 
     def second() -> float:
         inside.wait()
         with rng.scope(1001, "encoder"):
             intruded.set()
+            drawn.wait()  # not out again before the other has drawn
             return torch.rand(1).item()
 
     with ThreadPoolExecutor(2) as pool:
