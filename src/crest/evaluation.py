@@ -36,7 +36,7 @@ class Score:
 
 
 @contextlib.contextmanager
-def _evaluating(model: Model) -> Iterator[None]:
+def evaluating(model: Model) -> Iterator[None]:
     """Evaluation mode without gradients inside the block; the mode is put back."""
     training = model.training
     model.eval()
@@ -49,7 +49,7 @@ def _evaluating(model: Model) -> Iterator[None]:
 
 def predict(model: Model, data: Trajectories) -> PerTrajectory:
     """The model's answer for every trajectory, in evaluation mode."""
-    with _evaluating(model):
+    with evaluating(model):
         answers = [
             model(part.x, part.events)
             for part in (data[start : start + BATCH].tensors() for start in range(0, len(data), BATCH))
@@ -73,7 +73,7 @@ def measured_credit(model: Model, data: Trajectories) -> Credit | None:
     if data.events is None:
         return None
     parts = []
-    with _evaluating(model):
+    with evaluating(model):
         for start in range(0, len(data), BATCH):
             x, _, events, _ = data[start : start + BATCH].tensors()
             features = model.features(x)
@@ -100,7 +100,7 @@ def measured_budget(model: Model, data: Trajectories) -> Budget | None:
     if not isinstance(model.readout, CrestReadout):
         return None
     sums = torch.zeros(5, dtype=torch.float64)
-    with _evaluating(model):
+    with evaluating(model):
         for start in range(0, len(data), BATCH):
             x = data[start : start + BATCH].tensors().x
             core = model.readout.select(model.features(x))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from crest.cli.console import INTERRUPTED, console, errors
 
 if TYPE_CHECKING:
-    from crest.experiments.experiment import Experiment
+    from crest.evidence.experiment import Experiment
 
 RESULTS = Path("results")
 
 
 def _experiments(names: list[str], quick: bool) -> "list[Experiment]":
-    from crest.experiments.catalog import experiments_of
+    from crest.evidence import experiments_of
 
     chosen = experiments_of(names or ["all"])
     return [experiment.quick() for experiment in chosen] if quick else chosen
@@ -48,7 +48,7 @@ def run(
     """
     from crest.cli.progress import progress
     from crest.experiments.executors import ClusterExecutor, LocalExecutor
-    from crest.experiments.experiment import distinct
+    from crest.evidence.experiment import distinct
     from crest.experiments.store import Store
     from crest.experiments.sweep import sweep
 

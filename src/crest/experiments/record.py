@@ -33,6 +33,47 @@ class Look:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Harm:
+    """Errors (ID) after ever larger shares of the steps were interpolated out, by what chose them."""
+
+    fractions: list[float]
+    """Shares of the steps; the first is 0."""
+    errors: list[float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trace:
+    """One trajectory step by step: what the model saw and where it reads."""
+
+    split: str
+    """"id" or "ood"."""
+    index: int
+    """Its place in the split."""
+    y: float
+    cue: float | None
+    prediction: float
+    signals: list[list[float]]
+    """The channels, each with its values over time."""
+    events: list[int] | None
+    """Event steps; None where nobody knows them."""
+    credit: list[float]
+    """Share of the positive credit of each step, at the pooling interface."""
+    transience: list[float]
+    """The profile r_t of the features."""
+    votes: list[float] | None
+    """Share of the feature channels that selected each step; None for readouts that select none."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Traces:
+    """Some trajectories step by step."""
+
+    channels: list[str]
+    sample_rate: float
+    rows: list[Trace]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Record:
     """A finished run: its spec, what was measured, and what it took.
 
@@ -47,6 +88,11 @@ class Record:
         id_errors: ID error after each epoch, where the rule of the epoch kept asks for it.
         kept_epoch: the epoch whose weights were scored.
         looks: errors and credit during training, where the spec asks for them.
+        deletion: what deleting steps does to the ID error, where the spec asks for it, by what chose them: "credit"
+            at the pooling interface, "random", the true "events", and "rated", the readout's own rating
+            (attention's weights, CREST's votes) where it has one.
+        saliency: credit (ID) that the input gradient gives instead of the pooling interface, where the spec asks for it.
+        traces: some trajectories step by step, where the spec asks for them.
         seconds: time of each part, in seconds.
         peak_memory: of the process, in MiB, when the run ended.
         versions: of Python and the packages that decide the numbers.
@@ -63,6 +109,9 @@ class Record:
     id_errors: list[float]
     kept_epoch: int
     looks: list[Look]
+    deletion: Mapping[str, Harm]
+    saliency: CreditMeans | None
+    traces: Traces | None
     seconds: Mapping[str, float]
     peak_memory: float
     versions: Mapping[str, str]
@@ -78,8 +127,12 @@ class Record:
         return dataclasses.asdict(self)
 
     def to_json(self) -> str:
-        """The record as text; NaN and infinity are refused."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+        """The record as text, a line per field; NaN and infinity are refused."""
+        lines = (
+            f" {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+            for key, value in self.to_dict().items()
+        )
+        return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
@@ -92,6 +145,9 @@ class Record:
                 "credit": {name: CreditMeans(**part) for name, part in fields["credit"].items()},
                 "budget": {name: Budget(**part) for name, part in fields["budget"].items()},
                 "looks": [_look(part) for part in fields["looks"]],
+                "deletion": {name: Harm(**part) for name, part in fields["deletion"].items()},
+                "saliency": None if fields["saliency"] is None else CreditMeans(**fields["saliency"]),
+                "traces": None if fields["traces"] is None else _traces(fields["traces"]),
             }
         )
 
@@ -103,3 +159,7 @@ def _look(fields: Mapping[str, Any]) -> Look:
         score=Score(**fields["score"]),
         credit=None if means is None else CreditMeans(**means),
     )
+
+
+def _traces(fields: Mapping[str, Any]) -> Traces:
+    return Traces(**{**fields, "rows": [Trace(**row) for row in fields["rows"]]})

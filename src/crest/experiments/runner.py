@@ -11,6 +11,7 @@ import torch
 from crest.evaluation import measured_budget, measured_credit, score
 from crest.experiments.checkpoint import save_checkpoint
 from crest.experiments.datasets import splits_of
+from crest.experiments.measures import measured_harm, measured_saliency, measured_traces
 from crest.experiments.provenance import commit, peak_memory, start_measuring_memory, versions
 from crest.experiments.record import CreditMeans, Look, Record
 from crest.experiments.spec import RunSpec
@@ -72,6 +73,9 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     credit = {name: _means(measured_credit(model, part)) for name, part in parts.items()}
     budgets = {name: measured_budget(model, part) for name, part in parts.items()}
     result = score(model, splits)
+    harm = measured_harm(model, splits.id, spec.seed) if "deletion" in spec.measures else {}
+    seen = measured_saliency(model, splits.id) if "saliency" in spec.measures else None
+    traces = measured_traces(model, splits) if "traces" in spec.measures else None
     if checkpoint is not None:
         save_checkpoint(checkpoint, model, spec)
     return Record(
@@ -85,6 +89,9 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         id_errors=history.id_errors,
         kept_epoch=history.kept_epoch,
         looks=looks,
+        deletion=harm,
+        saliency=seen,
+        traces=traces,
         seconds={
             "data": simulated - started,
             "training": trained - simulated,

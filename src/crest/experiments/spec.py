@@ -20,6 +20,9 @@ FORMAT = 1
 
 Options = Mapping[str, Any]
 
+MEASURES = ("deletion", "saliency", "traces")
+"""What a run measures on request beside errors, credit and budget."""
+
 _PARTS: dict[str, Mapping[str, Any]] = {
     "encoder": ENCODERS,
     "readout": {**READOUTS, **REFERENCES},
@@ -50,6 +53,8 @@ class RunSpec:
         schedule: the encoder's unless given.
         keep: which epoch's weights are kept, see `fit`.
         observe_every: epochs between looks at errors and credit during training; 0 for none.
+        measures: what else is measured, of `MEASURES`: the harm of deleting steps, where the
+            input gradient is, some trajectories step by step.
 
     Example:
         >>> spec = RunSpec(system="gear", readout="crest", seed=1000)
@@ -71,11 +76,15 @@ class RunSpec:
     schedule: Schedule | None = None
     keep: Literal["last", "best_id"] = "last"
     observe_every: int = 0
+    measures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for part, registry in _PARTS.items():
             _known(part, getattr(self, part), registry)
         _known("keep", self.keep, ("last", "best_id"))
+        for measure in self.measures:
+            _known("measures", measure, MEASURES)
+        object.__setattr__(self, "measures", tuple(sorted(set(self.measures))))
         for name, least in (("seed", 0), ("observe_every", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -173,9 +182,9 @@ class RunSpec:
 
     @functools.cached_property
     def setting(self) -> str:
-        """Names everything but the seed (and how often a run is looked at): its runs differ by chance alone."""
-        parts = self._canonical()
-        return _digest({key: value for key, value in parts.items() if key not in ("seed", "observe_every")})
+        """Names everything but the seed (and what else is looked at): its runs differ by chance alone."""
+        apart = ("seed", "observe_every", "measures")
+        return _digest({key: value for key, value in self._canonical().items() if key not in apart})
 
     @functools.cached_property
     def id(self) -> str:

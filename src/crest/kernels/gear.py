@@ -10,14 +10,15 @@ import numpy as np
 
 
 @numba.njit(cache=True)
-def mesh_stiffness(turn, severity, ripple, teeth, loss, edge):
-    """Mesh stiffness over its mean: a tooth-pass ripple, and the loss while tooth 0 is engaged."""
+def mesh_stiffness(turn, severity, ripple, teeth, loss, edge, worn):
+    """Mesh stiffness over its mean: a tooth-pass ripple, and the loss while one of the first teeth is engaged."""
     tooth = turn * teeth
     stiffness = 1.0 + ripple * np.cos(2 * np.pi * tooth)
     place = tooth - teeth * np.floor(tooth / teeth)
-    if place < 1.0:
-        into = min(place, 1.0 - place) / edge
-        share = 0.5 - 0.5 * np.cos(np.pi * into) if into < 1.0 else 1.0
+    if place < worn:
+        into = min(place, worn - place) / edge
+        # Where every tooth is worn, there is no edge.
+        share = 0.5 - 0.5 * np.cos(np.pi * into) if into < 1.0 and worn < teeth else 1.0
         stiffness *= 1.0 - loss * severity * share
     return stiffness
 
@@ -26,10 +27,10 @@ def mesh_stiffness(turn, severity, ripple, teeth, loss, edge):
 def derivative(time, turn, speed, error, rate, unit, machine):
     """Time derivatives of (turn, speed, error, rate)."""
     nominal, level, phase, severity, load, wave, wave_rate, wave_phase = unit
-    frequency, damping, ripple, teeth, loss, edge, swing, swing_rate, gain, inertia, drive_share = machine
+    frequency, damping, ripple, teeth, loss, edge, swing, swing_rate, gain, inertia, drive_share, worn = machine
     wanted = level * (1.0 + swing * np.sin(2 * np.pi * swing_rate * level * time + phase))
     drive = 1.0 + gain * (wanted - speed) / nominal
-    mesh = mesh_stiffness(turn, severity, ripple, teeth, loss, edge) * error + 2.0 * damping * rate
+    mesh = mesh_stiffness(turn, severity, ripple, teeth, loss, edge, worn) * error + 2.0 * damping * rate
     load *= 1.0 + wave * np.sin(2 * np.pi * wave_rate * time + wave_phase)
     pull = drive_share * drive + (1.0 - drive_share) * load
     return speed, (drive - mesh) * nominal / inertia, frequency * rate, frequency * (pull - mesh)

@@ -22,7 +22,7 @@ class CrestConfig:
         (4.0, 'paper: Selective readout, d = 2')
     """
 
-    sigma: float = _choice(8.0, "sigma")
+    sigma: float = _choice(6.0, "sigma")
     """Standard deviation in time of the Gaussian low-pass, in steps."""
     dilation: int = _paper(2, "Selective readout, d = 2")
     """Radius d, in steps, by which each selected step is widened."""

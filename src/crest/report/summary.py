@@ -5,10 +5,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from crest.experiments.experiment import Experiment
 from crest.experiments.record import Record
 from crest.experiments.spec import RunSpec
-from crest.experiments.store import Store
 from crest.systems import Sizes
 from crest.training import SCHEDULES, Schedule
 
@@ -72,29 +70,18 @@ def _changes(value: Sizes | Schedule, usual: Sizes | Schedule) -> list[str]:
     return [f"{key}={now[key]}" for key in now if now[key] != then[key]]
 
 
-def rows(experiment: Experiment, store: Store, *, partial: bool = False, again: str = "") -> list[Row]:
-    """One row per setting, in the order of the experiment.
+def rows(runs: Iterable[RunSpec], records: Mapping[str, Record]) -> list[Row]:
+    """One row per setting, in the order of the runs.
 
     Args:
-        experiment: what was declared.
-        store: where its records are; nothing is trained.
-        partial: accept an experiment with missing records. Without, they are an error: a mean over the seeds
-            that happen to be there is not the mean that was declared.
-        again: options of the command that would do the missing runs, for the message.
+        runs: what was declared.
+        records: by id; where some are missing, the row says how many were found.
     """
     groups: dict[str, list[RunSpec]] = {}
-    for spec in experiment.runs:
+    for spec in runs:
         groups.setdefault(spec.setting, []).append(spec)
-    there = store.ids()
-    missing = sum(spec.id not in there for spec in experiment.runs)
-    if missing and not partial:
-        command = " ".join(["crest run", experiment.name, *([again] if again else [])])
-        raise ValueError(
-            f"{experiment.name} has {len(experiment.runs) - missing} of {len(experiment.runs)} records in "
-            f"{store.folder}: do the rest with `{command}`, or show it with --partial"
-        )
     return [
-        _row(specs, [store.read(spec.id) for spec in specs if spec.id in there]) for specs in groups.values()
+        _row(specs, [records[spec.id] for spec in specs if spec.id in records]) for specs in groups.values()
     ]
 
 
@@ -127,12 +114,3 @@ def cells(row: Row) -> tuple[str, ...]:
     ]
     errors = ["-" if part is None else str(part) for part in (row.id, row.ood)]
     return (row.name, f"{row.found}/{row.declared}", *errors, *credit)
-
-
-def markdown(experiment: Experiment, found: Iterable[Row]) -> str:
-    """The rows as a Markdown table under the experiment's name."""
-    lines = [HEADER, ("---",) * len(HEADER), *(cells(row) for row in found)]
-    table = "\n".join(
-        f"| {' | '.join(word.replace('|', chr(92) + '|') for word in line)} |" for line in lines
-    )
-    return f"## {experiment.name}: {experiment.evidence}\n\n{experiment.summary}\n\n{table}\n"

@@ -47,26 +47,24 @@ def gear_features(data: Trajectories) -> Floats:
 
 
 def impact_features(data: Trajectories) -> Floats:
-    """Logs of contact time, of peak deceleration over approach speed, and of the speed kept, (N, 3).
+    """Logs of the time in which a contact turns the velocity around and of the speed kept, (N, 2).
 
-    A contact is half a period of the mass on the wall: its length falls with the root of the stiffness, and
-    the peak force over the approach speed rises with it. Neither depends on how hard the drive pushes.
+    A contact is half a period of the mass on the wall: its length falls with the root of the stiffness,
+    however hard the drive pushes.
     """
     events = _events(data)
-    velocity, acceleration = data.x[..., 1].astype(float), data.x[..., 2].astype(float)
-    deceleration = 10 * (_surroundings(acceleration, events) - acceleration)
+    velocity = data.x[..., 1].astype(float)
+    lost = np.where(events, -np.diff(velocity, axis=1, prepend=velocity[:, :1]), 0.0)
     starts = np.diff(events.astype(int), axis=1, prepend=0) == 1
     contacts = np.maximum(starts.sum(1), 1)
-    # Steps in which the wall brakes: half the peak is well above the sensor's noise.
-    peak = np.where(events, deceleration, -np.inf).max(1)
-    braking = (events & (deceleration > 0.5 * peak[:, None])).sum(1) / contacts
+    # As many steps as would lose all of it if each lost the same.
+    steps = lost.sum(1) ** 2 / (contacts * (lost**2).sum(1))
     approach = np.where(events, velocity, -np.inf).max(1)
     rebound = -np.where(events, velocity, np.inf).min(1)
     small = 1e-3
     return np.stack(
         [
-            np.log(np.maximum(braking, 0.5)),
-            np.log(np.maximum(peak, small) / np.maximum(approach, small)),
+            np.log(np.maximum(steps, small)),
             np.log(np.maximum(rebound, small) / np.maximum(approach, small)),
         ],
         axis=1,

@@ -66,6 +66,8 @@ class GearSystem:
     """Damping ratio of the mesh."""
     teeth: int = 12
     """Teeth of the pinion; one of them is faulty, so the event fraction falls with their number."""
+    worn_teeth: int = 1
+    """Neighbouring teeth that lost stiffness. All of them: diffuse wear, which no event tells."""
     ripple: float = 0.03
     """Relative amplitude of the mesh stiffness at tooth-pass frequency (spur gears have 0.12)."""
     stiffness_loss: float = 0.35
@@ -80,13 +82,15 @@ class GearSystem:
     """Correlation of cue and label in training and in distribution."""
     cue_noise: float = 3.0
     """Noise of the speed channel at each step, in units of the cue."""
+    cue_on_event: bool = False
+    """Whether the speed is seen only during events, as by a pulse per turn that marks the faulty tooth."""
     response_noise: float = 0.005
     """Noise of transmission error and rate, over the static transmission error."""
 
     def __post_init__(self) -> None:
         require(self, "be a whole number, 2 or more", ["steps"])
         require(self, "be a whole number, 2 or more", ["teeth"])
-        require(self, "be a whole number, 1 or more", ["substeps"])
+        require(self, "be a whole number, 1 or more", ["substeps", "worn_teeth"])
         require(self, "be a whole number, 0 or more", ["burn_in", "ring_down"])
         positive = ["sample_rate", "nominal_speed", "speed_spread", "run_up_time", "natural_frequency"]
         require(self, "be positive", [*positive, "engagement_edge"])
@@ -98,6 +102,10 @@ class GearSystem:
         require(
             self, "lie in [0, 1]", ["drive_share", "load_wave", "ripple", "stiffness_loss", "least_severity"]
         )
+        if self.worn_teeth > self.teeth:
+            raise ValueError(f"worn_teeth must be at most teeth = {self.teeth}, got {self.worn_teeth}")
+        if not isinstance(self.cue_on_event, bool):
+            raise ValueError(f"cue_on_event must be True or False, got {self.cue_on_event!r}")
         if self.engagement_edge > 0.5:
             raise ValueError(f"engagement_edge must lie in (0, 0.5], got {self.engagement_edge}")
         turn = 2 * np.pi * self.natural_frequency / self.sample_rate / self.substeps
@@ -134,7 +142,10 @@ class GearSystem:
         )
         states = self.simulate(turn, level, phase, severity, load, waves)
         noise = generator.standard_normal((n, self.steps, 3))
+        events = self.events(states[..., 0])
         speed_cue = np.log(states[..., 1] / self.nominal_speed) / self.speed_spread
+        if self.cue_on_event:
+            speed_cue = np.where(events, speed_cue, 0.0)
         x = np.stack(
             [
                 10 * (states[..., 2] - 1 + self.response_noise * noise[..., 0]),
@@ -146,7 +157,7 @@ class GearSystem:
         return Trajectories(
             x=x.astype(np.float32),
             y=labels.y,
-            events=self.events(states[..., 0]),
+            events=events,
             proxy=labels.cue,
             sample_rate=self.sample_rate,
             channels=("transmission error", "error rate", "speed"),
@@ -198,6 +209,7 @@ class GearSystem:
             self.drive_gain,
             self.run_up_time,
             self.drive_share,
+            float(self.worn_teeth),
         )
 
     def events(self, turn: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -206,8 +218,8 @@ class GearSystem:
         return np.asarray(np.any([self._engaged(turn, lag) for lag in range(self.ring_down + 1)], axis=0))
 
     def _engaged(self, turn: npt.NDArray[np.float64], lag: int) -> npt.NDArray[np.bool_]:
-        """Whether tooth 0 was engaged `lag` samples ago; before the first sample the speed is continued."""
+        """Whether a worn tooth was engaged `lag` samples ago; before the first sample the speed is continued."""
         speed = turn[:, 1] - turn[:, 0]
         before = turn[:, :1] - speed[:, None] * np.arange(lag, 0, -1)
         earlier = np.concatenate([before, turn], axis=1)[:, : turn.shape[1]]
-        return np.asarray(np.floor(earlier * self.teeth) % self.teeth == 0)
+        return np.asarray(np.floor(earlier * self.teeth) % self.teeth < self.worn_teeth)

@@ -21,7 +21,9 @@ class ImpactSystem:
 
     with k the wall's stiffness, 10^(center +- half_range) in units of the oscillator's own. Stiff walls were
     driven hard: in training and in distribution the drive amplitude rises with the label (`cue_correlation`);
-    out of distribution the two are independent, with the same marginals. The motion is exact, see
+    out of distribution the two are independent, with the same marginals. The sensors are such that no single
+    step tells a contact: the zero of the position sensor is unknown, the accelerometer saturates at impacts
+    and drifts slowly. How long it saturates tells the stiffness. The motion is exact, see
     `crest.kernels.impact`. Time is in units where the oscillator's angular frequency is 1. Reasons:
     docs/choices.md#impact-oscillator.
     """
@@ -53,23 +55,27 @@ class ImpactSystem:
     which, or since the one before which, the wall was touched."""
     cue_correlation: float = 0.985
     """Correlation of cue and label in training and in distribution."""
-    cue_noise: float = 0.3
+    cue_noise: float = 0.03
     """Noise of the drive channel."""
-    drift: float = 2.0
+    position_offset: float = 1.0
+    """Largest zero error of the position sensor; each trajectory has its own, uniform up to it on both sides."""
+    sensor_range: float = 0.3
+    """Largest magnitude that the accelerometer gives, in the units of its channel: impacts saturate it."""
+    drift: float = 1.0
     """Largest amplitude of the accelerometer's slow drift, in the units of its channel; each trajectory has its
     own, uniform up to it."""
     drift_periods: tuple[float, float] = (150.0, 430.0)
     """Shortest and longest period of the drift, in samples."""
-    response_noise: float = 0.02
+    response_noise: float = 0.01
     """Noise of position, velocity and a tenth of the acceleration."""
 
     def __post_init__(self) -> None:
         require(self, "be a whole number, 2 or more", ["steps", "samples_per_period"])
         require(self, "be a whole number, 0 or more", ["burn_in", "halo"])
-        positive = ["drive_frequency", "drive_amplitude", "amplitude_spread", "damping"]
+        positive = ["drive_frequency", "drive_amplitude", "amplitude_spread", "damping", "sensor_range"]
         require(self, "be positive", positive)
         amounts = ["gap", "half_range", "wall_damping", "cue_noise", "drift", "response_noise"]
-        require(self, "be 0 or more", amounts)
+        require(self, "be 0 or more", [*amounts, "position_offset"])
         shortest, longest = self.drift_periods
         if not 2 <= shortest <= longest < math.inf:
             raise ValueError(f"drift_periods must be 2 <= shortest <= longest, got {self.drift_periods}")
@@ -110,7 +116,10 @@ class ImpactSystem:
         phase = 2 * np.pi * generator.random(n)
         states = self.simulate(amplitude, 10**log_stiffness, phase)
         measured = states[..., :4] * np.array([1.0, 1.0, 0.1, 1.0])
+        # The sensor saturates; what drifts is the amplifier behind it.
+        measured[..., 2] = np.clip(measured[..., 2], -self.sensor_range, self.sensor_range)
         measured[..., 2] += self._drifts(n, generator)
+        measured[..., 0] += self.position_offset * generator.uniform(-1, 1, (n, 1))
         noise = generator.standard_normal((n, self.steps, 4))
         spread = np.array([self.response_noise] * 3 + [self.cue_noise])
         core = states[..., 5] > 0

@@ -1,0 +1,8 @@
+"""Which seeds are reported. Development uses 1000 and up."""
+
+TEN = range(10)
+"""For the headline systems."""
+FIVE = range(5)
+"""Elsewhere."""
+THREE = range(3)
+"""Where a run takes minutes."""

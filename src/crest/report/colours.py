@@ -1,0 +1,67 @@
+"""The colours and symbols of charts: one per readout and per part, the same on the page and in pictures."""
+
+COLOURS = {
+    # Okabe and Ito's set where a colour of it stands out on white and on the dark page alike; its orange and sky
+    # blue are a shade darker for that, and the readouts beyond its eight are as far off as there is room.
+    "attention": "#0072B2",
+    "scored_attention": "#2E9BD6",
+    "crest": "#D55E00",
+    "mean": "#737373",
+    "max": "#CC79A7",
+    "last": "#009E73",
+    "gated_attention": "#5A5AF0",
+    "registers": "#B43C18",
+    "windowed": "#486C48",
+    "conjunctive": "#CC00A8",
+    "event_window": "#C48400",
+    "id": "#0072B2",
+    "ood": "#D55E00",
+    "event": "#C48400",
+    "core": "#009E73",
+    "reference": "#808080",
+    "quiet": "#8C8C8C",
+    "theory": "#CC79A7",
+    "other": "#6E7F91",
+}
+"""Colour keys of `Series` and `Mark`; each has a contrast of three or more with both backgrounds of the page."""
+
+SYMBOLS = {
+    "attention": "circle",
+    "scored_attention": "square",
+    "crest": "diamond",
+    "mean": "triangle-up",
+    "max": "triangle-down",
+    "last": "cross",
+    "gated_attention": "square",
+    "registers": "circle",
+    "windowed": "triangle-up",
+    "conjunctive": "x",
+    "event_window": "star",
+    "ood": "square",
+    "core": "diamond",
+    "theory": "x",
+}
+"""Shapes of points, in plotly's words; a circle for other keys. Close colours differ in shape."""
+
+
+def colour(key: str) -> str:
+    """The colour of a key.
+
+    Example:
+        >>> colour("crest")
+        '#D55E00'
+    """
+    if key not in COLOURS:
+        raise ValueError(f"colour must be one of {', '.join(COLOURS)}, got {key!r}")
+    return COLOURS[key]
+
+
+def faded(key: str, opacity: float) -> str:
+    """The colour of a key, let through to some degree, as CSS writes it.
+
+    Example:
+        >>> faded("crest", 0.2)
+        'rgba(213, 94, 0, 0.2)'
+    """
+    red, green, blue = (int(colour(key)[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity:g})"

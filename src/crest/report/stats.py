@@ -1,0 +1,55 @@
+"""Paired comparison of two settings over the same seeds."""
+
+import dataclasses
+import statistics
+from collections.abc import Mapping
+
+from scipy.stats import wilcoxon
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Paired:
+    """How much lower a setting's errors are than a baseline's on the same seeds."""
+
+    seeds: int
+    change: float
+    """Relative change of the mean: -0.3 is 30 % below the baseline."""
+    lower: int
+    """Seeds on which the setting is below the baseline."""
+    p: float
+    """One-sided signed-rank test (Wilcoxon, exact) of lower errors."""
+    smallest_p: float
+    """The smallest p that this many seeds can give: 2**-seeds."""
+
+
+def paired(errors: Mapping[int, float], baseline: Mapping[int, float]) -> Paired:
+    """Compare errors by seed with a baseline's.
+
+    Args:
+        errors: by seed.
+        baseline: by seed, the same seeds.
+
+    Example:
+        >>> found = paired({0: 0.2, 1: 0.3, 2: 0.4}, {0: 0.4, 1: 0.5, 2: 0.9})
+        >>> round(found.change, 3), found.lower, found.p == found.smallest_p == 0.125
+        (-0.5, 3, True)
+    """
+    if set(errors) != set(baseline) or not errors:
+        raise ValueError(
+            f"errors and baseline must have the same seeds, got {sorted(errors)} and {sorted(baseline)}"
+        )
+    seeds = sorted(errors)
+    differences = [errors[seed] - baseline[seed] for seed in seeds]
+    # Two settings that agree on every seed leave nothing to rank.
+    p = (
+        1.0
+        if not any(differences)
+        else float(wilcoxon(differences, alternative="less", method="exact").pvalue)
+    )
+    return Paired(
+        seeds=len(seeds),
+        change=statistics.fmean(errors.values()) / statistics.fmean(baseline.values()) - 1,
+        lower=sum(difference < 0 for difference in differences),
+        p=p,
+        smallest_p=2.0 ** -len(seeds),
+    )
