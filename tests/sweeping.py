@@ -4,6 +4,7 @@ As a program it is a coordinator of its own: `python sweeping.py JOBS FOLDER LOG
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -14,8 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from crest.evaluation import Score
 from crest.experiments.executors import LocalExecutor
-from crest.experiments.record import Record
+from crest.experiments.record import CreditMeans, Record
 from crest.experiments.spec import RunSpec
 from crest.experiments.store import Store
 from crest.experiments.sweep import Listener, sweep
@@ -34,6 +36,31 @@ def tiny(readout: str = "mean", seed: int = 1000, epochs: int = 1, **fields: Any
 def failing(seed: int = 1000) -> RunSpec:
     """A valid spec that cannot be trained: its steps are so long that the loss overflows."""
     return tiny(seed=seed, schedule=Schedule(epochs=2, batch=8, learning_rate=1e30))
+
+
+def made_up(spec: RunSpec, **changes: Any) -> Record:
+    """A record of this run that nobody trained."""
+    means = CreditMeans(cie=0.5, ecm=0.25, precision=0.75, chance=0.125, counted=8, without_events=0)
+    plain = Record(
+        id=spec.id,
+        spec=spec,
+        resolved=spec.resolved(),
+        score=Score(id=0.1, ood=0.2),
+        credit={"id": means, "ood": means},
+        budget={},
+        losses=[1.0],
+        id_errors=[],
+        kept_epoch=1,
+        looks=[],
+        deletion={},
+        saliency=None,
+        traces=None,
+        seconds={"training": 1.0},
+        peak_memory=1.0,
+        versions={},
+        commit=None,
+    )
+    return dataclasses.replace(plain, **changes)
 
 
 def numbers(record: Record) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ import pytest
 
 from crest import cli
 from crest.cli import data, systems
-from crest.experiments.catalog.main import MAIN
+from crest.evidence.main import MAIN
 from real_recordings import FOLDER, real
 
 

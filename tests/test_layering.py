@@ -32,8 +32,9 @@ ALLOWED = {
     "training": PARTS | {"model", "objectives", "evaluation"},
     "experiments": MODELS,
     "report": MODELS | {"experiments"},
-    "demo": PARTS | {"report"},
-    "cli": MODELS | {"experiments", "report", "demo"},
+    "evidence": MODELS | {"experiments", "report"},
+    "demo": PARTS | {"report", "evidence"},
+    "cli": MODELS | {"experiments", "report", "evidence", "demo"},
     "__main__": {"cli"},
     "__init__": CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"},
 }

@@ -4,10 +4,25 @@ import json
 import pytest
 
 from crest.evaluation import Budget, Score
-from crest.experiments.record import CreditMeans, Look, Record
+from crest.experiments.record import CreditMeans, Harm, Look, Record, Trace, Traces
 from toy import tiny_spec
 
 CREDIT = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1, counted=8, without_events=1)
+
+
+TRACE = Trace(
+    split="id",
+    index=0,
+    y=0.5,
+    cue=None,
+    prediction=0.25,
+    signals=[[0.0, 1.0], [2.0, 3.0]],
+    events=[1],
+    credit=[0.25, 0.75],
+    transience=[0.5, 0.5],
+    votes=None,
+)
+TRACES = Traces(channels=["a", "b"], sample_rate=2.0, rows=[TRACE, dataclasses.replace(TRACE, events=None)])
 
 
 def record(**changes: object) -> Record:
@@ -26,6 +41,9 @@ def record(**changes: object) -> Record:
             Look(epoch=0, score=Score(id=1.0, ood=2.0), credit=CREDIT),
             Look(epoch=2, score=Score(id=0.1, ood=0.4), credit=None),
         ],
+        deletion={"random": Harm(fractions=[0.0, 0.5], errors=[0.1, 0.3])},
+        saliency=dataclasses.replace(CREDIT, ecm=0.5),
+        traces=TRACES,
         seconds={"data": 0.5, "training": 1.5, "measuring": 0.25},
         peak_memory=123.5,
         versions={"torch": "2"},
@@ -34,8 +52,11 @@ def record(**changes: object) -> Record:
     return dataclasses.replace(plain, **changes)
 
 
+EMPTY = record(credit={}, budget={}, looks=[], deletion={}, saliency=None, traces=None, commit="abc+")
+
+
 def test_text_and_back() -> None:
-    for one in (record(), record(credit={}, budget={}, looks=[], commit="abc+")):
+    for one in (record(), EMPTY):
         again = Record.from_dict(json.loads(one.to_json()))
         assert again == one
         assert again.to_json() == one.to_json()
@@ -58,6 +79,11 @@ def test_parts_come_back_as_what_they_were() -> None:
     assert isinstance(again.looks[0], Look)
     assert again.looks[0].credit == CREDIT
     assert again.looks[1].credit is None
+    assert isinstance(again.deletion["random"], Harm)
+    assert isinstance(again.saliency, CreditMeans)
+    assert isinstance(again.traces, Traces)
+    assert again.traces.rows[0] == TRACE
+    assert again.traces.rows[1].events is None
 
 
 def test_an_old_id_is_no_error() -> None:
@@ -68,7 +94,15 @@ def test_an_old_id_is_no_error() -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_what_is_no_number_is_not_written(bad: float) -> None:
-    for broken in (record(losses=[bad]), record(credit={"id": dataclasses.replace(CREDIT, ecm=bad)})):
+    harm = Harm(fractions=[0.0, 0.5], errors=[0.1, bad])
+    trace = dataclasses.replace(TRACE, prediction=bad)
+    for broken in (
+        record(losses=[bad]),
+        record(credit={"id": dataclasses.replace(CREDIT, ecm=bad)}),
+        record(saliency=dataclasses.replace(CREDIT, cie=bad)),
+        record(deletion={"random": harm}),
+        record(traces=dataclasses.replace(TRACES, rows=[trace])),
+    ):
         with pytest.raises(ValueError, match="not JSON compliant"):
             broken.to_json()
 
@@ -77,6 +111,13 @@ def test_a_damaged_score_is_refused_on_reading() -> None:
     fields = record().to_dict()
     fields["score"] = {"id": 0.1}
     with pytest.raises(TypeError, match="ood"):
+        Record.from_dict(fields)
+
+
+def test_a_record_of_an_older_crest_says_what_it_lacks() -> None:
+    fields = record().to_dict()
+    del fields["deletion"]
+    with pytest.raises(KeyError, match="deletion"):
         Record.from_dict(fields)
 
 

@@ -51,7 +51,7 @@ def test_defaults() -> None:
         "mse",
         "last",
     )
-    assert (plain.sizes, plain.observe_every) == (Sizes(), 0)
+    assert (plain.sizes, plain.observe_every, plain.measures) == (Sizes(), 0, ())
 
 
 def test_equal_specs_are_one_key() -> None:
@@ -98,6 +98,7 @@ def test_a_spec_survives_pickling() -> None:
         ({"readout_options": {"config": {"sigma": -3.0}}}, "sigma must be positive, in steps, got -3.0"),
         ({"readout_options": {"alpha": float("nan")}}, "options must be plain values, as JSON has them"),
         ({"encoder_options": {"hidden": object()}}, "options must be plain values, as JSON has them"),
+        ({"measures": ("traces", "aura")}, "measures must be one of deletion, saliency, traces, got 'aura'"),
     ],
 )
 def test_a_bad_field_is_refused_by_name(change: dict[str, Any], message: str) -> None:
@@ -195,6 +196,8 @@ DISTINCT: list[dict[str, Any]] = [
     {"schedule": Schedule(epochs=1, clip=2.0)},
     {"keep": "best_id"},
     {"observe_every": 2},
+    {"measures": ("traces",)},
+    {"measures": ("deletion", "traces")},
 ]
 
 
@@ -215,11 +218,12 @@ def test_every_field_is_among_those() -> None:
         {"readout_options": {"budget": "pooled", "split": False}},
         {"readout_options": {"config": None}},
         {"readout_options": {"config": {}}},
-        {"readout_options": {"config": {"sigma": 8.0, "dilation": 2}}},
+        {"readout_options": {"config": {"sigma": 6.0, "dilation": 2}}},
         {"system_options": {"teeth": 12}},
         {"schedule": SCHEDULES["pointwise"]},
         {"sizes": Sizes(train=1024)},
         {"regime": "default", "objective": "mse", "keep": "last"},
+        {"measures": ()},
     ],
 )
 def test_a_default_written_out_is_the_same_run(same: dict[str, Any]) -> None:
@@ -231,6 +235,12 @@ def test_the_order_of_options_does_not_matter() -> None:
     two = spec(readout_options={"config": {"dilation": 3, "sigma": 4.0}, "budget": 0.2})
     assert one.id == two.id
     assert one == two
+
+
+def test_what_is_measured_is_a_set() -> None:
+    one = spec(measures=("traces", "deletion"))
+    assert one.measures == ("deletion", "traces")
+    assert one.id == spec(measures=("deletion", "traces", "deletion")).id
 
 
 def test_the_id_changes_with_crests_constants(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,6 +311,7 @@ def test_the_data_depend_on_system_seed_and_sizes_alone() -> None:
         {"schedule": Schedule(epochs=1)},
         {"keep": "best_id"},
         {"observe_every": 2},
+        {"measures": ("traces",)},
     ]
     assert {spec(**change).data_key for change in same} == {spec().data_key}
     for readout in [*READOUTS, *REFERENCES]:
@@ -330,6 +341,7 @@ def test_the_data_depend_on_system_seed_and_sizes_alone() -> None:
         spec(schedule=Schedule(epochs=3, batch=7, learning_rate=1e-3)),
         spec(readout_options={"budget": 0.25, "config": {"sigma": 4.0}}, encoder_options={"hidden": 8}),
         spec(objective="group_dro", objective_options={"step": 0.3}, keep="best_id", observe_every=3),
+        spec(measures=("saliency", "deletion")),
         spec(system="cwru", regime="bearing", system_options={"folder": "data", "steps": 512}),
     ],
     ids=lambda one: one.id,
@@ -430,6 +442,7 @@ def test_the_setting_leaves_out_the_seed_and_the_looks_alone() -> None:
     one = RunSpec(system="gear", readout="crest", seed=1000)
     assert one.setting == dataclasses.replace(one, seed=1001).setting
     assert one.setting == dataclasses.replace(one, observe_every=3).setting
+    assert one.setting == dataclasses.replace(one, measures=("saliency",)).setting
     assert one.setting != dataclasses.replace(one, sizes=Sizes(train=8)).setting
     assert one.setting != dataclasses.replace(one, regime="rare_events").setting
 
@@ -464,6 +477,6 @@ def test_everything_that_it_stands_for_is_written_out() -> None:
     spec = RunSpec(system="gear", readout="crest", seed=1000)
     parts = spec.resolved()
     assert parts["system"]["teeth"] == 12
-    assert parts["readout"]["config"]["sigma"] == 8.0
+    assert parts["readout"]["config"]["sigma"] == 6.0
     assert parts["encoder"]["hidden"] == 64
     assert json.loads(json.dumps(parts)) == parts

@@ -254,7 +254,7 @@ def crest(
     direction: str = "transient",
     split: bool = False,
     *,
-    sigma: float = 8.0,
+    sigma: float = 6.0,
     dilation: int = 2,
     eps_min: float = 0.02,
     eps_max: float = 0.30,

@@ -8,7 +8,7 @@ from pathlib import Path
 from cyclopts import App
 
 import crest
-from crest.cli import data, runs, systems
+from crest.cli import data, runs, systems, verify
 from crest.cli.console import INTERRUPTED, console, errors
 from crest.cli.doctor import doctor
 
@@ -22,6 +22,7 @@ app.command(data.app)
 app.command(runs.run)
 app.command(runs.status)
 app.command(runs.report)
+app.command(verify.verify)
 app.command(doctor)
 
 

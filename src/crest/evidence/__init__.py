@@ -7,6 +7,7 @@ from crest.evidence.convergence import CONVERGENCE
 from crest.evidence.cross import CROSS
 from crest.evidence.cwru import CWRU
 from crest.evidence.deletion import DELETION
+from crest.evidence.direction import DIRECTION
 from crest.evidence.dynamics import DYNAMICS
 from crest.evidence.experiment import Experiment
 from crest.evidence.isolation import ISOLATION
@@ -15,27 +16,30 @@ from crest.evidence.readouts import READOUTS
 from crest.evidence.regimes import REGIMES
 from crest.evidence.splitting import SPLITTING
 from crest.evidence.teaser import TEASER
+from crest.evidence.theory import THEORY
 
 CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
-        MAIN,
         TEASER,
+        MAIN,
+        CROSS,
         DYNAMICS,
         ISOLATION,
-        CWRU,
         BUDGET,
+        DIRECTION,
         ADAPTIVE,
         READOUTS,
         BASELINES,
         DELETION,
+        THEORY,
         SPLITTING,
+        CWRU,
         REGIMES,
-        CROSS,
         CONVERGENCE,
     )
 }
-"""Experiments by name, in the order in which they run and are shown."""
+"""Experiments by name, in the order of the page."""
 
 
 def experiments_of(names: list[str]) -> list[Experiment]:

@@ -1,17 +1,114 @@
-"""Figure 4: Does the change in OOD error hold across encoders, and on real bearings?"""
+"""Figure 4: attention against CREST across encoders and systems, the real bearings included."""
 
+from crest.evidence.compare import (
+    SYSTEM_NAMES,
+    Contest,
+    by_seed,
+    contest,
+    credit,
+    error,
+    missing,
+    named,
+    percent,
+    verdict,
+)
 from crest.evidence.cwru import CWRU
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN
-from crest.evidence.seeds import FIVE, THREE
-from crest.evidence.settings import settings_table
+from crest.evidence.seeds import FIVE, THREE, TWO
 from crest.experiments.grid import grid
-from crest.report.shown import Shown
+from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.summary import Spread
+
+ENCODERS = {"pointwise": "pointwise", "local": "convolution", "gru": "GRU", "attention": "Transformer"}
+PLACES = (
+    *((system, encoder) for system in ("gear", "impact") for encoder in ENCODERS),
+    ("cwru", "pointwise"),
+)
+"""System and encoder of each pair of bars."""
+HEADER = (
+    "system, encoder", "attention is", "ID, attention", "ID, CREST", "OOD, attention", "OOD, CREST",
+    "ΔOOD", "lower on", "p", "smallest p", "CiE@1, both",
+)  # fmt: skip
+TEXT = "CREST lowers the OOD error in every system and encoder"
+PAPER = "all of five: two simulators, two encoders, CWRU"
+
+
+def _place(system: str, encoder: str) -> str:
+    return f"{SYSTEM_NAMES[system]}, {ENCODERS[encoder]}"
+
+
+def _row(place: tuple[str, str], duel: Contest) -> tuple[str, ...]:
+    return (
+        _place(*place),
+        named(duel.form),
+        error(duel.attention, "id"),
+        error(duel.crest, "id"),
+        error(duel.attention),
+        error(duel.crest),
+        percent(duel.ood.change),
+        f"{duel.ood.lower}/{duel.ood.seeds}",
+        f"{duel.ood.p:.3f}",
+        f"{duel.ood.smallest_p:.3f}",
+        f"{credit(duel.attention, 'cie')} / {credit(duel.crest, 'cie')}",
+    )
+
+
+def _chart(duels: dict[tuple[str, str], Contest]) -> Chart:
+    sides = {
+        "attention": {place: duel.attention for place, duel in duels.items()},
+        "crest": {place: duel.crest for place, duel in duels.items()},
+    }
+    series = []
+    for readout, records in sides.items():
+        spreads = [Spread.of(list(by_seed(group).values())) for group in records.values()]
+        series.append(
+            Series(
+                name="CREST" if readout == "crest" else "attention (stronger form)",
+                x=[_place(*place) for place in records],
+                y=[spread.mean for spread in spreads],
+                spread=[spread.deviation or 0.0 for spread in spreads],
+                look="bars",
+                colour=readout,
+                hover=[percent(duel.ood.change) for duel in duels.values()],
+            )
+        )
+    return Chart(
+        name="cross",
+        caption="OOD error of the stronger form of attention and of CREST; bars are one standard deviation over seeds.",
+        panels=(Panel(title="", x_label="", y_label="OOD error", series=tuple(series)),),
+    )
 
 
 def show(found: Found) -> Shown:
-    """The table."""
-    return Shown(tables=(settings_table(found),))
+    """The table, the figure, and in how many places CREST is lower."""
+    every = {place: contest(found, system=place[0], encoder=place[1]) for place in PLACES}
+    duels = {place: duel for place, duel in every.items() if duel is not None}
+    table = Table(
+        name="cross",
+        caption="The stronger form of attention (lower ID error) against CREST, means ± standard deviations over seeds.",
+        header=HEADER,
+        rows=tuple(_row(place, duel) for place, duel in duels.items()),
+    )
+    if len(duels) < len(PLACES):
+        claim = missing(TEXT, PAPER)
+    else:
+        lower = [place for place, duel in duels.items() if duel.ood.change < 0]
+        worse = ", ".join(_place(*place) for place in duels if place not in lower)
+        claim = Claim(
+            text=TEXT,
+            paper=PAPER,
+            measured=f"{len(lower)} of {len(duels)}" + (f"; not {worse}" if worse else ""),
+            verdict=verdict(not worse, len(lower) > len(duels) / 2),
+        )
+    return Shown(
+        tables=(table,),
+        charts=(_chart(duels),) if duels else (),
+        claims=(claim,),
+        notes=(
+            "The convolution has three seeds, the GRU on Impact and the Transformer two: a run takes up to a minute and a half.",
+        ),
+    )
 
 
 CROSS = Experiment(
@@ -21,10 +118,10 @@ CROSS = Experiment(
     show=show,
     runs=(
         *MAIN.runs,
-        *grid(seed=FIVE, system=["gear", "impact"], encoder="local", readout=FORMS),
+        *grid(seed=THREE, system=["gear", "impact"], encoder="local", readout=FORMS),
         *grid(seed=FIVE, system="gear", encoder="gru", readout=FORMS),
-        *grid(seed=THREE, system="impact", encoder="gru", readout=FORMS),
-        *grid(seed=THREE, system=["gear", "impact"], encoder="attention", readout=FORMS),
+        *grid(seed=TWO, system="impact", encoder="gru", readout=FORMS),
+        *grid(seed=TWO, system=["gear", "impact"], encoder="attention", readout=FORMS),
         *(spec for spec in CWRU.runs if spec.regime == "default" and spec.readout in FORMS),
     ),
 )

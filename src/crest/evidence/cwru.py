@@ -1,16 +1,137 @@
-"""CWRU bearings, Figure 4: Does CREST help on a real held-out load, and on a bearing never seen?"""
+"""CWRU bearings: a held-out load and a held-out bearing, with what the level alone achieves beside."""
 
+from typing import Any
+
+from crest.evidence.compare import contest, credit, error, lower_error_claim, named, percent
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS
-from crest.evidence.seeds import FIVE
-from crest.evidence.settings import settings_table
+from crest.evidence.seeds import FIVE, THREE
 from crest.experiments.grid import grid
-from crest.report.shown import Shown
+from crest.experiments.study import Study
+from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.summary import Spread
+from crest.systems import make_system
+from crest.systems.rms_baselines import rms_baselines
+
+SPLITS = {"default": "held load", "bearing": "held bearing"}
+OTHERS = ("mean", "event_window")
+TEXT = "CREST lowers the held-load error on CWRU"
+LEVEL_TEXT = "The held load breaks the smooth cue"
+
+
+def level_alone(seeds: list[int]) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Errors of two readers of the log-RMS, by split, reader and part."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for regime in SPLITS:
+        for seed in seeds:
+            for score in rms_baselines(make_system("cwru", regime).splits(seed)):
+                parts = found.setdefault(regime, {}).setdefault(score.reader, {"id": [], "ood": []})
+                parts["id"].append(score.id)
+                parts["ood"].append(score.ood)
+    return found
+
+
+LEVEL = Study(name="level_alone", compute=level_alone, parameters={"seeds": list(FIVE)})
+
+
+def _table(found: Found, level: dict[str, Any]) -> Table:
+    lines = []
+    for regime, name in SPLITS.items():
+        duel = contest(found, regime=regime)
+        for readout in (*OTHERS[:1], *FORMS, *OTHERS[1:]):
+            if not found.declared(regime=regime, readout=readout):
+                continue
+            records = found.of(regime=regime, readout=readout)
+            change = percent(duel.ood.change) if readout == "crest" and duel is not None else ""
+            star = " *" if duel is not None and readout == duel.form else ""
+            count = f"{len(records)}/{len(found.declared(regime=regime, readout=readout))}"
+            numbers = (error(records, "id"), error(records), change)
+            where = (credit(records, "cie"), credit(records, "chance"))
+            lines.append((name, named(readout) + star, *numbers, *where, count))
+        for reader, errors in level.get(regime, {}).items():
+            seen, unseen = (str(Spread.of(errors[split])) for split in ("id", "ood"))
+            count = f"{len(errors['id'])}"
+            lines.append((name, f"level alone, {reader}", seen, unseen, "", "", "", count))
+    lines += [
+        ("held load, paper", "attention", "", "0.874", "", "", "", "5"),
+        ("held load, paper", "CREST", "", "0.589", "−33 %", "", "", "5"),
+    ]
+    return Table(
+        name="cwru",
+        caption="Fault diameter from 1024 samples of real drive-end acceleration. Level alone: log-RMS of the window, "
+        "read by a line and by 15 nearest neighbours. * the form of attention compared with.",
+        header=("split", "readout", "ID", "OOD", "ΔOOD", "CiE@1", "chance", "seeds"),
+        rows=tuple(lines),
+    )
+
+
+def _chart(found: Found, level: dict[str, Any]) -> Chart:
+    panels = []
+    for regime, name in SPLITS.items():
+        errors = {
+            named(readout): [record.score.ood for record in found.of(regime=regime, readout=readout)]
+            for readout in (*OTHERS[:1], *FORMS, *OTHERS[1:])
+            if found.declared(regime=regime, readout=readout)
+        }
+        errors |= {f"level, {reader}": parts["ood"] for reader, parts in level.get(regime, {}).items()}
+        spreads = {key: Spread.of(values) for key, values in errors.items() if values}
+        panels.append(
+            Panel(
+                title=name,
+                x_label="",
+                y_label="OOD error",
+                series=(
+                    Series(
+                        name="OOD error",
+                        x=list(spreads),
+                        y=[spread.mean for spread in spreads.values()],
+                        spread=[spread.deviation or 0.0 for spread in spreads.values()],
+                        look="bars",
+                        colour="ood",
+                    ),
+                ),
+            )
+        )
+    return Chart(name="cwru", caption="OOD error on the bearings.", panels=tuple(panels))
+
+
+def _level_claim(level: dict[str, Any]) -> Claim:
+    paper = "assumed"
+    if not level:
+        return Claim(text=LEVEL_TEXT, paper=paper, measured="", verdict="not measured")
+    errors = {reader: Spread.of(parts["ood"]) for reader, parts in level["default"].items()}
+    lowest = min(spread.mean for spread in errors.values())
+    words = "; ".join(f"{reader} {spread.mean:.3f}" for reader, spread in errors.items())
+    return Claim(
+        text=LEVEL_TEXT,
+        paper=paper,
+        measured=f"held-load error of the level alone: {words}",
+        verdict="holds" if lowest > 0.3 else "does not hold",
+        seeds=len(next(iter(level["default"].values()))["ood"]),
+    )
 
 
 def show(found: Found) -> Shown:
-    """The table."""
-    return Shown(tables=(settings_table(found),))
+    """The table, the figure, and two claims about the held load."""
+    level = found.studies.get(LEVEL.name, {})
+    duel = contest(found, regime="default")
+    claim = lower_error_claim(
+        TEXT,
+        "−33 % (0.874 to 0.589)",
+        -0.33,
+        None if duel is None else duel.ood,
+        "attention" if duel is None else named(duel.form),
+    )
+    return Shown(
+        tables=(_table(found, level),),
+        charts=(_chart(found, level),),
+        claims=(claim, _level_claim(level)),
+        notes=(
+            "Both sides of the held load have the same four bearings, and a non-linear reader of the level alone "
+            "solves it: this split does not break the smooth cue. The held bearing (0.014 inch) has one label out of "
+            "distribution, so its error is a bias; a constant gets 0.535.",
+        ),
+    )
 
 
 CWRU = Experiment(
@@ -18,10 +139,9 @@ CWRU = Experiment(
     evidence="CWRU bearings, Figure 4",
     summary="Does CREST help on a real held-out load, and on a bearing never seen?",
     show=show,
-    runs=grid(
-        seed=FIVE,
-        system="cwru",
-        regime=["default", "bearing"],
-        readout=["mean", *FORMS, "event_window"],
+    runs=(
+        *grid(seed=FIVE, system="cwru", readout=["mean", *FORMS, "event_window"]),
+        *grid(seed=THREE, system="cwru", regime="bearing", readout=FORMS),
     ),
+    studies=(LEVEL,),
 )

@@ -5,4 +5,6 @@ TEN = range(10)
 FIVE = range(5)
 """Elsewhere."""
 THREE = range(3)
-"""Where a run takes minutes."""
+"""For grids of many settings, and encoders that are slower to train."""
+TWO = range(2)
+"""For the slowest."""

@@ -1,5 +1,6 @@
 """What a run measures on request: the harm of deleting steps, and some trajectories step by step."""
 
+import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -45,8 +46,8 @@ def measured_harm(model: Model, data: Trajectories, seed: int) -> dict[str, Harm
     ratings["random"] = torch.from_numpy(rng.generator(seed, "deletion/random").random(known.shape))
 
     def answer(inputs: Tensor) -> Tensor:
-        parts = zip(inputs.split(BATCH), known.split(BATCH), strict=True)
-        return torch.cat([model(part, seen) for part, seen in parts])
+        places = [slice(start, start + BATCH) for start in range(0, len(inputs), BATCH)]
+        return torch.cat([model(inputs[place], known[place]) for place in places])
 
     with evaluating(model):
         curves = {name: deletion(answer, x, y, rating) for name, rating in ratings.items()}
@@ -64,23 +65,19 @@ def measured_saliency(model: Model, data: Trajectories) -> CreditMeans:
     """The probe's averages with the size of the input gradient as the score of each step."""
     if data.events is None:
         raise ValueError("data must have events to measure saliency, got none")
-    training = model.training
-    model.eval()
-    try:
-        scores = torch.cat(
-            [
-                saliency(lambda x, events=part.events: model(x, events), part.x)
-                for part in (data[start : start + BATCH].tensors() for start in range(0, len(data), BATCH))
-            ]
-        )
-    finally:
-        model.train(training)
+    scores = []
+    with evaluating(model):
+        for start in range(0, len(data), BATCH):
+            x, _, known, _ = data[start : start + BATCH].tensors()
+            # It takes gradients by itself, here too.
+            scores.append(saliency(functools.partial(model, events=known), x))
+    found = torch.cat(scores)
     events = torch.from_numpy(data.events)
     counted = events.any(1)
     parts = {
-        "cie": credit_in_event_at_1(scores, events),
-        "ecm": event_credit_mass(scores, events),
-        "precision": precision_at_event_rate(scores, events),
+        "cie": credit_in_event_at_1(found, events),
+        "ecm": event_credit_mass(found, events),
+        "precision": precision_at_event_rate(found, events),
         "chance": chance_level(events),
     }
     return CreditMeans(

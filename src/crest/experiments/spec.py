@@ -138,6 +138,8 @@ class RunSpec:
         parts = {
             **({"sizes": Sizes(**fields["sizes"])} if "sizes" in fields else {}),
             **({"schedule": Schedule(**schedule)} if schedule is not None else {}),
+            # JSON has no tuples.
+            **({"measures": tuple(fields["measures"])} if "measures" in fields else {}),
         }
         return cls(**{**fields, **parts})
 

@@ -5,10 +5,11 @@ from crest.systems.cwru import CwruSystem
 from crest.systems.decodability import Errors, global_features, read_by_ridge
 from crest.systems.gear import GearSystem
 from crest.systems.impact import ImpactSystem
-from crest.systems.regimes import REGIMES, SIMULATORS, SYSTEMS, make_system, regime
+from crest.systems.regimes import OUTSIDE, REGIMES, SIMULATORS, SYSTEMS, make_system, regime
 from crest.systems.storage import load, save
 
 __all__ = [
+    "OUTSIDE",
     "REGIMES",
     "SIMULATORS",
     "SYSTEMS",

@@ -1,0 +1,102 @@
+"""Figure 5b: selecting transient steps against selecting stable ones."""
+
+from crest.evidence.compare import (
+    SYSTEM_NAMES,
+    by_seed,
+    credit,
+    error,
+    mean_error,
+    missing,
+    named,
+    percent,
+    verdict,
+)
+from crest.evidence.experiment import Experiment, Found
+from crest.evidence.main import FORMS, SYSTEMS
+from crest.evidence.readouts import OTHERS, READOUTS
+from crest.evidence.seeds import FIVE
+from crest.experiments.grid import grid
+from crest.experiments.record import Record
+from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.stats import paired
+from crest.report.summary import Spread
+
+STABLE = {"direction": "stable"}
+
+
+def _groups(found: Found, system: str) -> dict[str, list[Record]]:
+    """Records of every readout of the study; the stable selection last."""
+    groups = {
+        named(readout): found.of(system=system, readout=readout, readout_options={})
+        for readout in [*OTHERS, *FORMS]
+    }
+    return groups | {"CREST, stable": found.of(system=system, readout="crest", readout_options=STABLE)}
+
+
+def _claim(found: Found, system: str) -> Claim:
+    text = f"Selecting stable steps is the worst configuration of the study on {SYSTEM_NAMES[system]}"
+    groups = _groups(found, system)
+    if not all(len(records) == len(FIVE) for records in groups.values()):
+        return missing(text, "worst")
+    errors = {name: mean_error(records) for name, records in groups.items()}
+    order = sorted(errors, key=errors.__getitem__, reverse=True)
+    place = order.index("CREST, stable") + 1
+    result = paired(by_seed(groups["CREST"]), by_seed(groups["CREST, stable"]))
+    return Claim(
+        text=text,
+        paper="worst",
+        measured=f"place {place} from the worst of {len(order)}: {errors['CREST, stable']:.3f}, worst {order[0]} "
+        f"{errors[order[0]]:.3f}; transient steps {percent(result.change)} against stable ones",
+        verdict=verdict(place == 1, result.change < 0 and result.lower == result.seeds),
+        seeds=result.seeds,
+        p=result.p,
+        smallest_p=result.smallest_p,
+    )
+
+
+def show(found: Found) -> Shown:
+    """Both directions beside every other readout."""
+    rows, panels = [], []
+    for system in SYSTEMS:
+        groups = {name: records for name, records in _groups(found, system).items() if records}
+        for name in ("CREST", "CREST, stable"):
+            records = groups.get(name, [])
+            rows.append(
+                (SYSTEM_NAMES[system], name, error(records, "id"), error(records), credit(records, "cie"))
+            )
+        spreads = [Spread.of(list(by_seed(records).values())) for records in groups.values()]
+        series = Series(
+            name="OOD error",
+            x=list(groups),
+            y=[spread.mean for spread in spreads],
+            spread=[spread.deviation or 0.0 for spread in spreads],
+            look="bars",
+            colour="ood",
+        )
+        panels.append(Panel(title=SYSTEM_NAMES[system], x_label="", y_label="OOD error", series=(series,)))
+    return Shown(
+        tables=(
+            Table(
+                name="direction",
+                caption="CREST as it is, and with the steps of the smallest residual instead of the largest.",
+                header=("system", "selection", "ID", "OOD", "CiE@1"),
+                rows=tuple(rows),
+            ),
+        ),
+        charts=(
+            Chart(name="direction", caption="OOD error of every readout of the study.", panels=tuple(panels)),
+        ),
+        claims=tuple(_claim(found, system) for system in SYSTEMS),
+    )
+
+
+DIRECTION = Experiment(
+    name="direction",
+    evidence="Figure 5b",
+    summary="Is it the transient steps that matter, or would stable ones do?",
+    show=show,
+    runs=(
+        *READOUTS.runs,
+        *grid([{"readout_options": STABLE}], seed=FIVE, system=["gear", "impact"], readout="crest"),
+    ),
+)
