@@ -5,7 +5,6 @@ import pytest
 
 from crest.evidence import CATALOG, experiments_of
 from crest.evidence.experiment import Experiment, Found, distinct
-from crest.evidence.settings import settings_table
 from crest.experiments.grid import grid
 from crest.experiments.spec import RunSpec
 from crest.experiments.store import Store
@@ -137,12 +136,6 @@ def test_a_run_that_is_not_looked_at_is_not_looked_at_in_quick_form() -> None:
 def test_shared_runs_are_counted_once() -> None:
     shared, other = (grid(readout=name, system="gear", seed=1000) for name in ("mean", "max"))
     assert distinct([experiment(shared), experiment((*other, *shared))]) == (*shared, *other)
-
-
-def test_the_settings_table_has_a_row_per_setting() -> None:
-    runs = tuple(tiny(name, seed=seed) for name in ("mean", "max") for seed in (1000, 1001))
-    table = settings_table(found(*runs[:3], among=runs))
-    assert [row[1] for row in table.rows] == ["2/2", "1/2"]
 
 
 # -- the catalog

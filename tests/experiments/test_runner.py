@@ -25,7 +25,9 @@ from crest.systems import Splits, Trajectories
 from crest.training import Schedule
 from toy import tiny_spec
 
-NUMBERS = ("score", "credit", "budget", "losses", "kept_epoch", "looks")
+NUMBERS = (
+    "score", "credit", "budget", "losses", "kept_epoch", "looks", "deletion", "saliency", "traces",
+)  # fmt: skip
 
 
 def numbers(record: Record) -> dict[str, Any]:
@@ -44,7 +46,33 @@ def test_every_readout_leaves_a_whole_record(readout: str) -> None:
     assert len(record.losses) == 2
     assert record.kept_epoch == 2
     assert record.looks == []
+    assert (record.deletion, record.saliency, record.traces) == ({}, None, None)
     assert Record.from_dict(json.loads(record.to_json())) == record
+
+
+@pytest.mark.parametrize("readout", [*READOUTS, *REFERENCES])
+def test_every_readout_can_be_measured_in_every_way(readout: str) -> None:
+    spec = tiny_spec(readout=readout, measures=("traces", "saliency", "deletion"))
+    record = run(spec)
+    assert {"credit", "random", "events"} <= set(record.deletion)
+    untouched = {harm.errors[0] for harm in record.deletion.values()}
+    assert len(untouched) == 1
+    assert untouched.pop() == pytest.approx(record.score.id, rel=1e-5)
+    assert record.saliency is not None
+    assert record.saliency.chance == pytest.approx(record.credit["id"].chance)
+    assert record.traces is not None
+    assert [(row.split, row.index) for row in record.traces.rows] == [
+        (split, index) for split in ("id", "ood") for index in range(4)
+    ]
+    assert Record.from_dict(json.loads(record.to_json())) == record
+
+
+def test_what_is_measured_beside_changes_no_other_number() -> None:
+    quiet = numbers(run(tiny_spec()))
+    measured = numbers(run(tiny_spec(measures=("deletion", "saliency", "traces"))))
+    for name in ("deletion", "saliency", "traces"):
+        assert quiet.pop(name) != measured.pop(name)
+    assert quiet == measured
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

@@ -104,7 +104,7 @@ def test_a_slow_turn_follows_the_lost_stiffness() -> None:
     crawl = GearSystem(nominal_speed=0.5, speed_swing=0.0, steps=4000, sample_rate=5120.0, drive_gain=8.0)
     one = np.ones(1)
     turn, _, error, _ = crawl.simulate(0.9 * one, 0.5 * one, 0 * one, one, one)[0].T
-    stiffness = np.array([gear.mesh_stiffness(place, 1.0, 0.03, 12.0, 0.35, 0.2) for place in turn])
+    stiffness = np.array([gear.mesh_stiffness(place, 1.0, 0.03, 12.0, 0.35, 0.2, 1.0) for place in turn])
     assert stiffness.min() == pytest.approx(0.65 * 0.97, abs=0.02)
     force = error * stiffness
     inside = np.abs(np.gradient(stiffness, turn)) < 5
@@ -128,13 +128,39 @@ def test_free_vibration_has_the_natural_frequency_and_damping() -> None:
 
 def test_stiffness_drops_on_tooth_zero_only() -> None:
     turns = np.linspace(0, 2, 2401)[:-1]
-    healthy = np.array([gear.mesh_stiffness(turn, 0.0, 0.03, 12.0, 0.35, 0.2) for turn in turns])
-    faulty = np.array([gear.mesh_stiffness(turn, 0.8, 0.03, 12.0, 0.35, 0.2) for turn in turns])
+    healthy = np.array([gear.mesh_stiffness(turn, 0.0, 0.03, 12.0, 0.35, 0.2, 1.0) for turn in turns])
+    faulty = np.array([gear.mesh_stiffness(turn, 0.8, 0.03, 12.0, 0.35, 0.2, 1.0) for turn in turns])
     ratio = faulty / healthy
     engaged = (turns % 1) < 1 / 12
     assert (ratio[~engaged] == 1).all()
     assert ratio[engaged].min() == pytest.approx(1 - 0.35 * 0.8)
     np.testing.assert_allclose(np.ptp(healthy), 0.06, atol=1e-3)
+
+
+def test_neighbouring_worn_teeth_are_one_engagement_with_two_edges() -> None:
+    turns = np.linspace(0, 1, 1201)[:-1]
+    healthy = np.array([gear.mesh_stiffness(turn, 0.0, 0.03, 12.0, 0.35, 0.2, 3.0) for turn in turns])
+    worn = np.array([gear.mesh_stiffness(turn, 0.8, 0.03, 12.0, 0.35, 0.2, 3.0) for turn in turns])
+    ratio, place = worn / healthy, turns * 12
+    assert (ratio[place > 3] == 1).all()
+    inside = (place > 0.21) & (place < 2.79)
+    np.testing.assert_allclose(ratio[inside], 1 - 0.35 * 0.8, rtol=1e-12)
+    np.testing.assert_allclose(ratio[10], 1 - 0.35 * 0.8 / 2, rtol=1e-9)  # halfway up the edge of 0.2 teeth
+
+
+def test_where_every_tooth_is_worn_the_loss_is_everywhere_and_has_no_edge() -> None:
+    turns = np.linspace(0, 3, 3601)
+    healthy = np.array([gear.mesh_stiffness(turn, 0.0, 0.03, 12.0, 0.35, 0.2, 12.0) for turn in turns])
+    worn = np.array([gear.mesh_stiffness(turn, 0.8, 0.03, 12.0, 0.35, 0.2, 12.0) for turn in turns])
+    np.testing.assert_allclose(worn / healthy, 1 - 0.35 * 0.8, rtol=1e-12)
+
+
+def test_a_wholly_worn_gear_rests_at_the_deflection_of_its_lost_stiffness() -> None:
+    quiet = GearSystem(ripple=0.0, speed_swing=0.0, burn_in=5000, steps=50, worn_teeth=12)
+    load, severity = np.array([0.9, 1.0, 1.1]), np.array([0.0, 0.5, 1.0])
+    states = quiet.simulate(np.zeros(3), np.full(3, 60.0), np.zeros(3), severity, load)
+    expected = load / (1 - 0.35 * severity)
+    np.testing.assert_allclose(states[..., 2], expected[:, None] + np.zeros(50), rtol=0, atol=1e-9)
 
 
 def test_the_number_of_threads_changes_no_bit() -> None:

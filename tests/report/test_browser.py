@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_made import bar_panel, chart, line_panel, piece, records, table
 
 from crest.report.page import page
 from crest.report.shown import Shown, Table
+from report_made import bar_panel, chart, line_panel, piece, records, table
 
 pytestmark = pytest.mark.slow
 

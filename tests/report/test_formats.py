@@ -3,7 +3,6 @@ import re
 from pathlib import Path
 
 import pytest
-from report_made import chart, piece, table
 
 from crest.report.formats import (
     markdown,
@@ -14,16 +13,17 @@ from crest.report.formats import (
     write_png,
 )
 from crest.report.shown import Shown
+from report_made import chart, piece, table
 
 
 def test_a_table_in_markdown_has_as_many_cells_in_every_row() -> None:
-    shown = dataclasses.replace(table(), rows=(("a|b", "1\n2", "−3"), ("c", "", "4")))
+    shown = dataclasses.replace(table(), rows=(("a|b", "1\n2", "\u22123"), ("c", "", "4")))
     lines = table_markdown(shown).splitlines()
     assert lines[0] == "Errors over seeds."
     assert lines[2:] == [
         r"| readout | ID | P\|E\| |",
         "| --- | ---: | ---: |",
-        r"| a\|b | 1 2 | −3 |",
+        "| a\\|b | 1 2 | \u22123 |",
         "| c |  | 4 |",
     ]
 

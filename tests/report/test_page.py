@@ -5,11 +5,11 @@ import re
 from typing import Any
 
 import pytest
-from report_made import STEPS, chart, line_panel, piece, record, records, table
 
 from crest.report.explored import explorer_data
 from crest.report.page import page
 from crest.report.shown import Shown
+from report_made import STEPS, chart, line_panel, piece, record, records, table
 
 
 class Reader(html.parser.HTMLParser):
@@ -117,8 +117,12 @@ def test_words_and_data_cannot_break_out() -> None:
         notes=(evil,),
     )
     made = piece(evidence=evil, summary=evil, command=evil, shown=shown)
-    reader = Reader(page([made], [], title=evil, intro=evil))
-    assert len(reader.all("script")) == len(Reader(page([piece()], [], title="All")).all("script"))
+    seen = record("gear", "mean")
+    assert seen.traces is not None
+    seen = dataclasses.replace(seen, traces=dataclasses.replace(seen.traces, channels=[evil, "load"]))
+    reader = Reader(page([made], [seen], title=evil, intro=evil))
+    assert len(reader.all("script")) == len(Reader(page([piece()], records(), title="All")).all("script"))
+    assert reader.data[0]["systems"][0]["channels"] == [evil, "load"]
     assert reader.all("b") == []
     assert reader.text.count(evil) >= 6
 

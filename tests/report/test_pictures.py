@@ -6,11 +6,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from report_made import bar_panel, chart, line_panel, table
 
 from crest.report.colours import COLOURS, SYMBOLS
 from crest.report.pictures import MARKERS, picture, table_picture
 from crest.report.shown import Chart
+from report_made import bar_panel, chart, line_panel, table
 
 
 def legend_words(figure: Figure) -> list[str]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_made import bar_panel, chart, line_panel
 
 import crest.report
 from crest.report.colours import COLOURS, SYMBOLS, colour
 from crest.report.plotly_charts import plotly_figure
 from crest.report.shown import Mark, Panel, Series
+from report_made import bar_panel, chart, line_panel
 
 READOUTS = list(COLOURS)[: list(COLOURS).index("id")]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from crest.systems import REGIMES, SIMULATORS, GearSystem, ImpactSystem, Sizes, regime
+from crest.systems import OUTSIDE, REGIMES, SIMULATORS, GearSystem, ImpactSystem, Sizes, Trajectories, regime
 from crest.systems.base import correlation
 from crest.systems.bias import biased_labels
 
@@ -110,6 +110,77 @@ def test_gear_events_hold_the_transient() -> None:
     assert added[events].sum() / added.sum() > 0.8
 
 
+def drawn(system: GearSystem | ImpactSystem, n: int = 16) -> Trajectories:
+    """Trajectories whose random numbers are the same for every setting of the sensors."""
+    return system.trajectories(n, np.random.default_rng(1000))
+
+
+def test_gear_events_are_every_worn_tooth() -> None:
+    turn = np.arange(24)[None] / 24 + 0.001
+    three = GearSystem(worn_teeth=3, ring_down=0).events(turn)[0]
+    np.testing.assert_array_equal(three, turn[0] < 3 / 12)
+    assert GearSystem(worn_teeth=12).events(turn).all()
+
+
+def test_diffuse_wear_is_everywhere_and_an_event_nowhere() -> None:
+    data = drawn(regime("gear", "diffuse_wear"))
+    assert data.events is not None
+    assert data.events.all()
+
+
+def test_a_cue_on_the_event_is_the_speed_there_and_nothing_elsewhere() -> None:
+    everywhere, on_event = (drawn(GearSystem(cue_noise=0.0, cue_on_event=on)) for on in (False, True))
+    events = on_event.events
+    assert events is not None
+    np.testing.assert_array_equal(events, everywhere.events)
+    np.testing.assert_array_equal(on_event.x[events], everywhere.x[events])
+    np.testing.assert_array_equal(on_event.x[..., :2], everywhere.x[..., :2])
+    assert (on_event.x[~events, 2] == 0).all()
+    assert (everywhere.x[~events, 2] != 0).mean() > 0.99
+    noisy = drawn(GearSystem(cue_on_event=True))
+    assert noisy.x[~events, 2].std() == pytest.approx(GearSystem().cue_noise, rel=0.05)
+
+
+QUIET = {"response_noise": 0.0, "cue_noise": 0.0}
+
+
+def test_the_accelerometer_saturates_before_its_amplifier_drifts() -> None:
+    def acceleration(**changes: float) -> np.ndarray:
+        return drawn(ImpactSystem(**QUIET, **changes)).x[..., 2].astype(float)
+
+    true, seen = acceleration(drift=0.0, sensor_range=1e6), acceleration(drift=0.0)
+    assert np.abs(true).max() > 0.5
+    np.testing.assert_allclose(seen, np.clip(true, -0.3, 0.3), atol=1e-6)
+    assert (np.abs(seen) > 0.299).mean() > 0.01
+    # The drift goes on top, whatever the sensor gave, and is not cut.
+    drift = acceleration() - seen
+    np.testing.assert_allclose(acceleration(sensor_range=1e6) - true, drift, atol=1e-5)
+    assert np.abs(acceleration()).max() > 0.5
+    assert 0.5 < np.abs(drift).max() <= 1
+
+
+def test_the_zero_of_the_position_is_each_trajectorys_own() -> None:
+    def position(offset: float) -> np.ndarray:
+        return drawn(ImpactSystem(**QUIET, position_offset=offset), n=64).x[..., 0].astype(float)
+
+    true = position(0.0)
+    shift = position(1.0) - true
+    np.testing.assert_allclose(shift, shift[:, :1] + np.zeros(512), atol=1e-6)
+    assert np.abs(shift).max() <= 1
+    assert shift.min() < -0.5
+    assert shift.max() > 0.5
+    np.testing.assert_allclose(position(2.0) - true, 2 * shift, atol=1e-6)
+
+
+def test_without_an_offset_a_position_beyond_the_gap_is_a_contact() -> None:
+    data = drawn(ImpactSystem(**QUIET, position_offset=0.0))
+    core, beyond = data.extra["core"], data.x[..., 0] > 0.5 + 1e-6
+    assert core[beyond].all()
+    assert beyond.any(axis=1).all()
+    shifted = drawn(ImpactSystem(**QUIET))
+    assert not shifted.extra["core"][shifted.x[..., 0] > 0.5 + 1e-6].all()
+
+
 def test_impact_events_are_contacts_with_a_halo_and_the_core_is_narrower() -> None:
     system = ImpactSystem()
     data = system.splits(1000, SMALL).train
@@ -146,6 +217,11 @@ def test_every_regime_runs_and_differs_from_the_default(system: str, name: str) 
     assert (changed == regime(system)) == (name == "default")
 
 
+def test_what_is_outside_of_crests_reach_is_a_regime_of_the_gear() -> None:
+    assert OUTSIDE
+    assert set(OUTSIDE) <= set(REGIMES["gear"])
+
+
 def test_unknown_names_list_the_choices() -> None:
     with pytest.raises(ValueError, match="system must be one of gear, impact, got 'pump'"):
         regime("pump")
@@ -167,6 +243,11 @@ def test_unknown_names_list_the_choices() -> None:
         (GearSystem, {"substeps": 0}, "substeps must be a whole number, 1 or more, got 0"),
         (GearSystem, {"sample_rate": float("nan")}, "sample_rate must be positive, got nan"),
         (GearSystem, {"damping": -0.1}, r"damping must be 0 or more, got -0\.1"),
+        (GearSystem, {"worn_teeth": 13}, "worn_teeth must be at most teeth = 12, got 13"),
+        (GearSystem, {"worn_teeth": 9, "teeth": 8}, "worn_teeth must be at most teeth = 8, got 9"),
+        (GearSystem, {"worn_teeth": 0}, "worn_teeth must be a whole number, 1 or more, got 0"),
+        (ImpactSystem, {"sensor_range": 0.0}, r"sensor_range must be positive, got 0\.0"),
+        (ImpactSystem, {"position_offset": -0.5}, r"position_offset must be 0 or more, got -0\.5"),
         (GearSystem, {"stiffness_loss": 1.5}, r"stiffness_loss must lie in \[0, 1\], got 1\.5"),
         (ImpactSystem, {"halo": -1}, "halo must be a whole number, 0 or more, got -1"),
         (ImpactSystem, {"drive_frequency": 0.0}, r"drive_frequency must be positive, got 0\.0"),
@@ -178,6 +259,12 @@ def test_unknown_names_list_the_choices() -> None:
 def test_bad_parameters_are_refused_by_name(system: type, change: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         system(**change)
+
+
+@pytest.mark.unchecked
+def test_a_switch_is_true_or_false() -> None:
+    with pytest.raises(ValueError, match="cue_on_event must be True or False, got 1"):
+        GearSystem(cue_on_event=1)  # type: ignore[arg-type]
 
 
 def test_an_overdamped_wall_is_refused() -> None:

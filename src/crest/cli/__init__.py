@@ -8,7 +8,7 @@ from pathlib import Path
 from cyclopts import App
 
 import crest
-from crest.cli import data, runs, systems, verify
+from crest.cli import data, demo, report, runs, systems, verify
 from crest.cli.console import INTERRUPTED, console, errors
 from crest.cli.doctor import doctor
 
@@ -17,21 +17,14 @@ app = App(
     version=crest.__version__,
     help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
 )
+app.command(demo.demo)
 app.command(systems.app)
 app.command(data.app)
 app.command(runs.run)
 app.command(runs.status)
-app.command(runs.report)
+app.command(report.report)
 app.command(verify.verify)
 app.command(doctor)
-
-
-@app.command(name="demo")
-def run_demo(*, output: Path = Path("outputs"), trajectories: int = 2048) -> None:
-    """Show the failure and its repair on the two-channel model: a table and a picture."""
-    from crest import demo
-
-    demo.main(["--output", str(output), "--trajectories", str(trajectories)])
 
 
 @app.command

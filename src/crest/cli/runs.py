@@ -1,4 +1,4 @@
-"""`crest run`, `crest status`, `crest report`: do an experiment's runs, see what is there, show the numbers."""
+"""`crest run` and `crest status`: do the runs of an experiment, and see what is there."""
 
 # ruff: noqa: PLC0415
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 
 
-def _experiments(names: list[str], quick: bool) -> "list[Experiment]":
+def experiments(names: list[str], quick: bool) -> "list[Experiment]":
+    """The experiments of these names, or all; in their quick form if asked for."""
     from crest.evidence import experiments_of
 
     chosen = experiments_of(names or ["all"])
@@ -47,8 +48,8 @@ def run(
         A trial of the machinery in seconds: one seed, 32 trajectories, two epochs. Its numbers mean nothing.
     """
     from crest.cli.progress import progress
-    from crest.experiments.executors import ClusterExecutor, LocalExecutor
     from crest.evidence.experiment import distinct
+    from crest.experiments.executors import ClusterExecutor, LocalExecutor
     from crest.experiments.store import Store
     from crest.experiments.sweep import sweep
 
@@ -56,7 +57,8 @@ def run(
         raise ValueError("names must hold an experiment or all: `crest status` lists them")
     if cluster is not None and jobs is not None:
         raise ValueError("jobs is for this machine: a cluster decides by itself how many run at a time")
-    specs = distinct(_experiments(list(names), quick))
+    chosen = experiments(list(names), quick)
+    specs = distinct(chosen)
     executor = LocalExecutor(jobs) if cluster is None else ClusterExecutor(cluster)
     store = Store(folder)
     # Batch systems and containers end a program by this signal: as by Ctrl-C, nothing is left lying around.
@@ -78,6 +80,9 @@ def run(
             markup=False,
         )
         raise SystemExit(INTERRUPTED) from None
+    for study in dict.fromkeys(study for one in chosen for study in one.studies):
+        if study.ensure(store.folder):
+            console.print(f"computed {study.name}", markup=False)
     console.print(
         f"{len(outcome.done)} done, {len(outcome.found)} found done, {len(outcome.failed)} failed; "
         f"records in {folder}",
@@ -104,7 +109,7 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     from crest.cli.progress import reason
     from crest.experiments.store import Store
 
-    chosen = _experiments(list(names), quick)
+    chosen = experiments(list(names), quick)
     if not folder.exists():
         console.print(f"no records yet: {folder} does not exist", markup=False)
     store = Store(folder) if folder.exists() else None
@@ -113,7 +118,9 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     reasons: dict[str, str] = {}
     for experiment in chosen:
         ids = list(dict.fromkeys(spec.id for spec in experiment.runs))
-        done, broken = [i for i in ids if i in there], [i for i in ids if i in failures]
+        kept = there | {study.id for study in experiment.studies if study.done(folder)}
+        ids += [study.id for study in experiment.studies]
+        done, broken = [i for i in ids if i in kept], [i for i in ids if i in failures]
         counts = (len(ids), len(done), len(ids) - len(done) - len(broken), len(broken))
         table.add_row(experiment.name, experiment.evidence, *map(str, counts))
         if store is not None:
@@ -124,68 +131,3 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     console.print(table)
     for name, why in reasons.items():
         console.print(f"failed: {folder / name}.error: {why}", markup=False)
-
-
-def report(
-    *names: str,
-    folder: Path = RESULTS,
-    partial: bool = False,
-    output: Path | None = None,
-    curves: Path | None = None,
-    quick: bool = False,
-) -> None:
-    """Show each experiment's numbers, means and deviations over seeds, from the records alone.
-
-    Parameters
-    ----------
-    names
-        Experiments of the catalog; all of them unless given.
-    folder
-        Where the records are.
-    partial
-        Show an experiment although some of its records are missing.
-    output
-        A Markdown file to write instead of printing.
-    curves
-        A picture to draw, of errors over training, where runs were looked at during it (convergence).
-    quick
-        Of the trial, whose numbers mean nothing.
-    """
-    from rich.table import Table
-
-    from crest.experiments.store import Store
-    from crest.files import whole_file
-    from crest.report import summary
-
-    if not folder.exists():
-        raise ValueError(f"folder must have the records of runs, but {folder} does not exist")
-    store = Store(folder)
-    chosen = _experiments(list(names), quick)
-    if not names:
-        # Without a name: what is there; the gaps of the others are for `crest status`.
-        chosen = [one for one in chosen if partial or all(spec.id in store for spec in one.runs)]
-        if not chosen:
-            raise ValueError(f"no experiment is complete in {folder}: see `crest status`, or use --partial")
-    again = shlex.join(["--folder", str(folder), *(["--quick"] if quick else [])])
-    found = {one: summary.rows(one, store, partial=partial, again=again) for one in chosen}
-    if quick:
-        console.print("A trial of the machinery: these numbers mean nothing.")
-    if curves is not None:
-        from crest.report.curves import curves_figure
-
-        records = [store.read(spec.id) for one in chosen for spec in one.runs if spec.id in store]
-        curves_figure(records).savefig(curves, dpi=110)
-        console.print(f"Picture: {curves}", markup=False)
-    if output is not None:
-        text = "\n".join(summary.markdown(experiment, rows) for experiment, rows in found.items())
-        with whole_file(output) as file:
-            file.write(text.encode())
-        console.print(f"Report: {output}", markup=False)
-        return
-    for experiment, rows in found.items():
-        table = Table(
-            *summary.HEADER, box=None, pad_edge=False, title=f"{experiment.name}: {experiment.evidence}"
-        )
-        for row in rows:
-            table.add_row(*summary.cells(row))
-        console.print(table)

@@ -66,10 +66,10 @@ def verify(
     _show(checks)
     wrong = [check for check in checks if not check.agrees]
     if wrong:
-        noun = "run does" if len(checks) == 1 else "runs do"
+        verb = "does" if len(wrong) == 1 else "do"
         raise SystemExit(
-            f"crest: {len(wrong)} of {len(checks)} {noun} not agree with the records in {folder}; what counts as "
-            "equal is in docs/choices.md#tolerance"
+            f"crest: {len(wrong)} of {len(checks)} runs {verb} not agree with the records in {folder}; what "
+            "counts as equal is in docs/choices.md#tolerance"
         )
     console.print("All agree within the tolerance of docs/choices.md#tolerance.", markup=False)
 

@@ -37,7 +37,7 @@ def _claim(found: Found, system: str) -> Claim:
     if system == "gear":
         text = "Estimating the core leaves SG-Drive unchanged against the fixed automatic budget"
     groups = _groups(found, system)
-    if len(groups) < 4 or not all(groups.values()):
+    if len(groups) < 4 or not all(len(records) == len(THREE) for records in groups.values()):
         return missing(text, PAPER[system])
     result = paired(by_seed(groups["adaptive core"]), by_seed(groups["Otsu's tail"]))
     tails = groups["Otsu's tail"]

@@ -60,7 +60,7 @@ def show(found: Found) -> Shown:
     rows = []
     for name, records in groups.items():
         change = ""
-        if name != "CREST" and records and len(records) == len(groups["CREST"]):
+        if name != "CREST" and records and by_seed(records).keys() == by_seed(groups["CREST"]).keys():
             change = percent(paired(by_seed(groups["CREST"]), by_seed(records)).change)
         star = " *" if form is not None and name == named(form) else ""
         parts = (error(records, "id"), error(records), change, credit(records, "cie"), credit(records, "ecm"))

@@ -32,7 +32,7 @@ def _table(found: Found) -> Table:
         for readout in [*OTHERS, *FORMS]:
             records = found.of(system=system, readout=readout)
             change, p = "", ""
-            if readout != "crest" and records and len(records) == len(crest):
+            if readout != "crest" and records and by_seed(records).keys() == by_seed(crest).keys():
                 result = paired(by_seed(crest), by_seed(records))
                 change, p = percent(result.change), f"{result.p:.3f}"
             lines.append(

@@ -28,7 +28,7 @@ TEXTS = {
 def _pair(found: Found, system: str, regime: str) -> tuple[list[Record], list[Record], Paired] | None:
     """Records of attention and of CREST in a regime, and how they compare."""
     attention, crest = (found.of(system=system, regime=regime, readout=name) for name in (FORM, "crest"))
-    if not attention or len(attention) != len(crest):
+    if not attention or by_seed(attention).keys() != by_seed(crest).keys():
         return None
     return attention, crest, paired(by_seed(crest), by_seed(attention))
 

@@ -38,18 +38,18 @@ def _over_time(title: str, y_label: str, trace: Trace, *series: Series) -> Panel
     return Panel(title=title, x_label="step", y_label=y_label, series=series, marks=_bands(trace))
 
 
-def _chart(found: Found, form: str) -> Chart:
-    attention = found.of(system="gear", readout=form, measures=("traces",))[0]
-    crest = found.of(system="gear", readout="crest", measures=("traces",))[0]
+def trajectory_panels(attention: Record, crest: Record) -> list[Panel]:
+    """What the models see of one trajectory, where attention takes credit, what CREST selects."""
     first, second = _trace(attention), _trace(crest)
     steps = list(range(len(first.credit)))
-    chance = len(first.events or []) / len(steps)
-    panels = [
+    channel = "" if attention.traces is None else attention.traces.channels[0]
+    form = attention.spec.readout
+    return [
         _over_time(
             "(a) what the model sees",
-            "signal",
+            channel,
             first,
-            Series(name="transmission error", x=steps, y=first.signals[0], colour="attention"),
+            Series(name=channel, x=steps, y=first.signals[0], colour="attention"),
         ),
         _over_time(
             f"(b) credit, {named(form)}",
@@ -65,6 +65,13 @@ def _chart(found: Found, form: str) -> Chart:
             Series(name="votes", x=steps, y=_scaled(second.votes or []), colour="crest"),
         ),
     ]
+
+
+def _chart(found: Found, form: str) -> Chart:
+    attention = found.of(system="gear", readout=form, measures=("traces",))[0]
+    crest = found.of(system="gear", readout="crest", measures=("traces",))[0]
+    chance = attention.credit["ood"].chance
+    panels = trajectory_panels(attention, crest)
     duels = {system: contest(_main(found), system=system) for system in SYSTEMS}
     if all(duels.values()):
         sides: dict[str, list[Spread]] = {"attention": [], "crest": []}

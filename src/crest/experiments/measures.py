@@ -61,8 +61,11 @@ def measured_harm(model: Model, data: Trajectories, seed: int) -> dict[str, Harm
     }
 
 
-def measured_saliency(model: Model, data: Trajectories) -> CreditMeans:
-    """The probe's averages with the size of the input gradient as the score of each step."""
+def measured_saliency(model: Model, data: Trajectories) -> CreditMeans | None:
+    """The probe's averages with the size of the input gradient as the score of each step.
+
+    None where no trajectory has an event.
+    """
     if data.events is None:
         raise ValueError("data must have events to measure saliency, got none")
     scores = []
@@ -74,6 +77,8 @@ def measured_saliency(model: Model, data: Trajectories) -> CreditMeans:
     found = torch.cat(scores)
     events = torch.from_numpy(data.events)
     counted = events.any(1)
+    if not counted.any():
+        return None
     parts = {
         "cie": credit_in_event_at_1(found, events),
         "ecm": event_credit_mass(found, events),

@@ -126,7 +126,8 @@ class RunSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for JSON."""
-        return dataclasses.asdict(self)
+        # JSON has no tuples.
+        return {**dataclasses.asdict(self), "measures": list(self.measures)}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "RunSpec":
@@ -138,7 +139,6 @@ class RunSpec:
         parts = {
             **({"sizes": Sizes(**fields["sizes"])} if "sizes" in fields else {}),
             **({"schedule": Schedule(**schedule)} if schedule is not None else {}),
-            # JSON has no tuples.
             **({"measures": tuple(fields["measures"])} if "measures" in fields else {}),
         }
         return cls(**{**fields, **parts})

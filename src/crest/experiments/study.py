@@ -53,7 +53,7 @@ class Study:
         path = self.path(folder)
         try:
             return json.loads(path.read_text())["result"]
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is not the result of a study: remove it and run it again") from error
 
     def ensure(self, folder: Path) -> bool:

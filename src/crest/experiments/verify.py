@@ -47,7 +47,7 @@ def differences(kept: Record, new: Record) -> list[str]:
     """
     if kept.id != new.id:
         raise ValueError(f"new must be a record of the run {kept.id}, got {new.id}")
-    found = []
+    found: list[str] = []
     for split in ("id", "ood"):
         then, now = getattr(kept.score, split), getattr(new.score, split)
         allowed = max(RELATIVE_ERROR * then, ABSOLUTE_ERROR)
@@ -57,12 +57,10 @@ def differences(kept: Record, new: Record) -> list[str]:
 
 
 def _credit_apart(split: str, kept: CreditMeans | None, new: CreditMeans | None) -> list[str]:
+    if kept is None and new is None:
+        return []
     if kept is None or new is None:
-        return (
-            []
-            if kept is new
-            else [f"{split} credit is in the {'new' if kept is None else 'kept'} record alone"]
-        )
+        return [f"{split} credit is in the {'new' if kept is None else 'kept'} record alone"]
     return [
         text
         for part, name in _CREDIT.items()
@@ -108,7 +106,8 @@ def with_data(records: Iterable[Record]) -> tuple[list[Record], dict[str, str]]:
     """
     # Looking means reading every recording: once for all runs that share them.
     look = functools.cache(_missing)
-    here, absent = [], {}
+    here: list[Record] = []
+    absent: dict[str, str] = {}
     for record in records:
         spec = record.spec
         system = make_system(spec.system, spec.regime, **spec.system_options)
