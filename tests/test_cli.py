@@ -128,7 +128,7 @@ def test_status_shows_why_a_run_failed_and_makes_no_folder(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "mian"), "convergence, all, got 'mian'"),
+        (("run", "mian"), "all, got 'mian'"),
         (("run",), "names must hold an experiment or all"),
         (("run", "main", "--jobs", "0"), "jobs must be at least 1, got 0"),
         (("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"), "jobs is for this machine"),

@@ -75,7 +75,7 @@ class GroupDro(Objective):
         groups: number of groups, equally filled where the proxy has no ties.
     """
 
-    def __init__(self, step: float = 0.01, groups: int = 4) -> None:  # our choice: docs/choices.md#objectives
+    def __init__(self, step: float = 0.1, groups: int = 4) -> None:  # our choice: docs/choices.md#objectives
         if step <= 0:
             raise ValueError(f"step must be positive, got {step}")
         if groups < 2:
