@@ -246,7 +246,7 @@ def test_credit_and_prediction_by_hand() -> None:
     data = spikes()
     rows = measured_traces(largest(), Splits(train=data, id=data, ood=data)).rows
     assert [row.prediction for row in rows[:TRACED]] == HEIGHTS[:TRACED].tolist()
-    for row, place, decoy in zip(rows, PLACES, DECOYS, strict=False):
+    for row, place, decoy in zip(rows[:TRACED], PLACES[:TRACED], DECOYS[:TRACED], strict=True):
         # The pooled vector points halfway between the two spikes.
         expected = [0.0] * T
         expected[place] = expected[decoy] = 0.5

@@ -1,5 +1,6 @@
 """Figure 6: the adaptive core against Otsu's tail, the best fixed budget and the annotated events."""
 
+from crest.evidence.bars import both_errors
 from crest.evidence.budget import BUDGET, BUDGETS, adaptive, fixed, found_budget
 from crest.evidence.compare import SYSTEM_NAMES, by_seed, error, mean_error, missing, percent, verdict
 from crest.evidence.experiment import Experiment, Found
@@ -8,9 +9,8 @@ from crest.evidence.readouts import READOUTS
 from crest.evidence.seeds import THREE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
-from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.stats import paired
-from crest.report.summary import Spread
 
 # The gate is open whatever the width: Otsu's tail alone is the budget.
 OTSU = {"gate_start": -1.0}
@@ -67,20 +67,9 @@ def show(found: Found) -> Shown:
             rows.append(
                 (SYSTEM_NAMES[system], name, budget, error(records, "id"), error(records), f"{len(records)}")
             )
-        series = []
-        for split in ("id", "ood"):
-            spreads = [Spread.of(list(by_seed(records, split).values())) for records in groups.values()]
-            series.append(
-                Series(
-                    name=f"{split.upper()} error",
-                    x=list(groups),
-                    y=[spread.mean for spread in spreads],
-                    spread=[spread.deviation or 0.0 for spread in spreads],
-                    look="bars",
-                    colour=split,
-                )
-            )
-        panels.append(Panel(title=SYSTEM_NAMES[system], x_label="", y_label="error", series=tuple(series)))
+        panels.append(
+            Panel(title=SYSTEM_NAMES[system], x_label="", y_label="error", series=both_errors(groups))
+        )
     return Shown(
         tables=(
             Table(

@@ -1,5 +1,6 @@
 """Stronger baselines: last state, ERM and group DRO on a recurrent encoder, SG-Drive."""
 
+from crest.evidence.bars import both_errors
 from crest.evidence.compare import (
     by_seed,
     credit,
@@ -16,9 +17,8 @@ from crest.evidence.main import FORMS
 from crest.evidence.seeds import FIVE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
-from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.stats import paired
-from crest.report.summary import Spread
 
 BAR = -0.34
 TEXT = "With a GRU on SG-Drive, CREST is well below last state, ERM and group DRO"
@@ -66,23 +66,10 @@ def show(found: Found) -> Shown:
         parts = (error(records, "id"), error(records), change, credit(records, "cie"), credit(records, "ecm"))
         rows.append((name + star, *parts, f"{len(records)}"))
     there = {name: records for name, records in groups.items() if records}
-    series = []
-    for split in ("id", "ood"):
-        spreads = [Spread.of(list(by_seed(records, split).values())) for records in there.values()]
-        series.append(
-            Series(
-                name=f"{split.upper()} error",
-                x=list(there),
-                y=[spread.mean for spread in spreads],
-                spread=[spread.deviation or 0.0 for spread in spreads],
-                look="bars",
-                colour=split,
-            )
-        )
     chart = Chart(
         name="baselines",
         caption="Errors with the recurrent encoder.",
-        panels=(Panel(title="SG-Drive, GRU", x_label="", y_label="error", series=tuple(series)),),
+        panels=(Panel(title="SG-Drive, GRU", x_label="", y_label="error", series=both_errors(there)),),
     )
     return Shown(
         tables=(

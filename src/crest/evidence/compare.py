@@ -14,11 +14,11 @@ from crest.report.summary import Spread
 ATTENTION = ("attention", "scored_attention")
 """Both forms of attention: a learned query's dot product, and an MLP's score."""
 NAMES = {
-    "attention": "attention, dot product",
-    "scored_attention": "attention, MLP score",
+    "attention": "attention (dot)",
+    "scored_attention": "attention (MLP)",
     "gated_attention": "gated attention",
     "crest": "CREST",
-    "event_window": "event window (sees events)",
+    "event_window": "event window",
 }
 """How tables call a readout, where its key says too little."""
 SYSTEM_NAMES = {"gear": "SG-Drive", "impact": "Impact", "cwru": "CWRU"}
@@ -58,7 +58,7 @@ def credit(records: Sequence[Record], part: str) -> str:
     """A part of the credit (cie, ecm, precision, chance) on the ID split, as text."""
     if not records or not all("id" in record.credit for record in records):
         return "-"
-    return str(Spread.of([getattr(record.credit["id"], part) for record in records]))
+    return Spread.of([getattr(record.credit["id"], part) for record in records]).text(2)
 
 
 def stronger_attention(found: Found, **fields: Any) -> str | None:

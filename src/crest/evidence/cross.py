@@ -1,5 +1,6 @@
 """Figure 4: attention against CREST across encoders and systems, the real bearings included."""
 
+from crest.evidence.bars import bars
 from crest.evidence.compare import (
     SYSTEM_NAMES,
     Contest,
@@ -17,8 +18,7 @@ from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN
 from crest.evidence.seeds import FIVE, THREE, TWO
 from crest.experiments.grid import grid
-from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
-from crest.report.summary import Spread
+from crest.report.shown import Chart, Claim, Panel, Shown, Table
 
 ENCODERS = {"pointwise": "pointwise", "local": "convolution", "gru": "GRU", "attention": "Transformer"}
 PLACES = (
@@ -55,28 +55,21 @@ def _row(place: tuple[str, str], duel: Contest) -> tuple[str, ...]:
 
 
 def _chart(duels: dict[tuple[str, str], Contest]) -> Chart:
+    changes = [percent(duel.ood.change) for duel in duels.values()]
     sides = {
-        "attention": {place: duel.attention for place, duel in duels.items()},
-        "crest": {place: duel.crest for place, duel in duels.items()},
+        "attention": {
+            _place(*place): list(by_seed(duel.attention).values()) for place, duel in duels.items()
+        },
+        "crest": {_place(*place): list(by_seed(duel.crest).values()) for place, duel in duels.items()},
     }
-    series = []
-    for readout, records in sides.items():
-        spreads = [Spread.of(list(by_seed(group).values())) for group in records.values()]
-        series.append(
-            Series(
-                name="CREST" if readout == "crest" else "attention (stronger form)",
-                x=[_place(*place) for place in records],
-                y=[spread.mean for spread in spreads],
-                spread=[spread.deviation or 0.0 for spread in spreads],
-                look="bars",
-                colour=readout,
-                hover=[percent(duel.ood.change) for duel in duels.values()],
-            )
-        )
+    series = (
+        bars("attention (stronger form)", sides["attention"], "attention", changes),
+        bars("CREST", sides["crest"], "crest", changes),
+    )
     return Chart(
         name="cross",
         caption="OOD error of the stronger form of attention and of CREST; bars are one standard deviation over seeds.",
-        panels=(Panel(title="", x_label="", y_label="OOD error", series=tuple(series)),),
+        panels=(Panel(title="", x_label="", y_label="OOD error", series=series),),
     )
 
 

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from crest.evidence.bars import bars
 from crest.evidence.compare import contest, credit, error, lower_error_claim, named, percent
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS
 from crest.evidence.seeds import FIVE, THREE
 from crest.experiments.grid import grid
 from crest.experiments.study import Study
-from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.summary import Spread
 from crest.systems import make_system
 from crest.systems.rms_baselines import rms_baselines
@@ -74,24 +75,9 @@ def _chart(found: Found, level: dict[str, Any]) -> Chart:
             if found.declared(regime=regime, readout=readout)
         }
         errors |= {f"level, {reader}": parts["ood"] for reader, parts in level.get(regime, {}).items()}
-        spreads = {key: Spread.of(values) for key, values in errors.items() if values}
-        panels.append(
-            Panel(
-                title=name,
-                x_label="",
-                y_label="OOD error",
-                series=(
-                    Series(
-                        name="OOD error",
-                        x=list(spreads),
-                        y=[spread.mean for spread in spreads.values()],
-                        spread=[spread.deviation or 0.0 for spread in spreads.values()],
-                        look="bars",
-                        colour="ood",
-                    ),
-                ),
-            )
-        )
+        shown = {key: values for key, values in errors.items() if values}
+        series = (bars("OOD error", shown, "ood"),)
+        panels.append(Panel(title=name, x_label="", y_label="OOD error", series=series))
     return Chart(name="cwru", caption="OOD error on the bearings.", panels=tuple(panels))
 
 

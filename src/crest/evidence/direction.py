@@ -1,5 +1,6 @@
 """Figure 5b: selecting transient steps against selecting stable ones."""
 
+from crest.evidence.bars import error_bars
 from crest.evidence.compare import (
     SYSTEM_NAMES,
     by_seed,
@@ -17,9 +18,8 @@ from crest.evidence.readouts import OTHERS, READOUTS
 from crest.evidence.seeds import FIVE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
-from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.stats import paired
-from crest.report.summary import Spread
 
 STABLE = {"direction": "stable"}
 
@@ -64,16 +64,14 @@ def show(found: Found) -> Shown:
             rows.append(
                 (SYSTEM_NAMES[system], name, error(records, "id"), error(records), credit(records, "cie"))
             )
-        spreads = [Spread.of(list(by_seed(records).values())) for records in groups.values()]
-        series = Series(
-            name="OOD error",
-            x=list(groups),
-            y=[spread.mean for spread in spreads],
-            spread=[spread.deviation or 0.0 for spread in spreads],
-            look="bars",
-            colour="ood",
+        panels.append(
+            Panel(
+                title=SYSTEM_NAMES[system],
+                x_label="",
+                y_label="OOD error",
+                series=(error_bars(groups, "ood"),),
+            )
         )
-        panels.append(Panel(title=SYSTEM_NAMES[system], x_label="", y_label="OOD error", series=(series,)))
     return Shown(
         tables=(
             Table(

@@ -1,13 +1,13 @@
 """The other readouts on both simulators, and the reference that sees the events."""
 
+from crest.evidence.bars import both_errors
 from crest.evidence.compare import SYSTEM_NAMES, by_seed, credit, error, named, percent
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN, SYSTEMS
 from crest.evidence.seeds import FIVE
 from crest.experiments.grid import grid
-from crest.report.shown import Chart, Panel, Series, Shown, Table
+from crest.report.shown import Chart, Panel, Shown, Table
 from crest.report.stats import paired
-from crest.report.summary import Spread
 
 OTHERS = ["mean", "max", "gated_attention", "registers", "windowed", "conjunctive", "event_window"]
 HEADER = (
@@ -61,20 +61,10 @@ def _chart(found: Found) -> Chart:
     for system in SYSTEMS:
         every = {name: found.of(system=system, readout=name) for name in [*OTHERS, *FORMS]}
         there = {name: records for name, records in every.items() if records}
-        series = []
-        for split, title in (("id", "ID"), ("ood", "OOD")):
-            spreads = [Spread.of(list(by_seed(records, split).values())) for records in there.values()]
-            series.append(
-                Series(
-                    name=f"{title} error",
-                    x=[named(name) for name in there],
-                    y=[spread.mean for spread in spreads],
-                    spread=[spread.deviation or 0.0 for spread in spreads],
-                    look="bars",
-                    colour=split,
-                )
-            )
-        panels.append(Panel(title=SYSTEM_NAMES[system], x_label="", y_label="error", series=tuple(series)))
+        groups = {named(name): records for name, records in there.items()}
+        panels.append(
+            Panel(title=SYSTEM_NAMES[system], x_label="", y_label="error", series=both_errors(groups))
+        )
     return Chart(name="errors", caption="Errors of every readout.", panels=tuple(panels))
 
 

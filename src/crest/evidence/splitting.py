@@ -1,14 +1,14 @@
 """Sample splitting: each half of the channels is pooled over the steps that the other half selects."""
 
+from crest.evidence.bars import error_bars
 from crest.evidence.compare import SYSTEM_NAMES, by_seed, credit, error, missing, percent, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import MAIN, SYSTEMS
 from crest.evidence.seeds import THREE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
-from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.stats import paired
-from crest.report.summary import Spread
 
 SPLIT = {"split": True}
 NAMES = {"plain selector": {}, "sample splitting": SPLIT}
@@ -44,16 +44,14 @@ def show(found: Found) -> Shown:
         for name, records in groups.items():
             parts = (error(records, "id"), error(records), credit(records, "cie"), credit(records, "ecm"))
             rows.append((SYSTEM_NAMES[system], name, *parts, f"{len(records)}"))
-        spreads = [Spread.of(list(by_seed(records).values())) for records in groups.values()]
-        series = Series(
-            name="OOD error",
-            x=list(groups),
-            y=[spread.mean for spread in spreads],
-            spread=[spread.deviation or 0.0 for spread in spreads],
-            look="bars",
-            colour="ood",
+        panels.append(
+            Panel(
+                title=SYSTEM_NAMES[system],
+                x_label="",
+                y_label="OOD error",
+                series=(error_bars(groups, "ood"),),
+            )
         )
-        panels.append(Panel(title=SYSTEM_NAMES[system], x_label="", y_label="OOD error", series=(series,)))
     return Shown(
         tables=(
             Table(

@@ -1,12 +1,12 @@
 """Figure 1: one trajectory of SG-Drive, where attention reads, what CREST selects, and the errors."""
 
-from crest.evidence.compare import SYSTEM_NAMES, contest, named, stronger_attention
+from crest.evidence.bars import bars
+from crest.evidence.compare import SYSTEM_NAMES, by_seed, contest, named, stronger_attention
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN, SYSTEMS
 from crest.experiments.grid import grid
 from crest.experiments.record import Record, Trace
 from crest.report.shown import Chart, Mark, Panel, Series, Shown, Table
-from crest.report.summary import Spread
 
 SHOWN = 0
 """The first OOD trajectory: nobody chose it."""
@@ -27,7 +27,13 @@ def _bands(trace: Trace) -> tuple[Mark, ...]:
     for step in [*(trace.events or []), None]:
         if start is not None and (step is None or previous is None or step != previous + 1):
             marks.append(
-                Mark(name="event", axis="x", at=start - 0.5, to=(previous or start) + 0.5, colour="event")
+                Mark(
+                    name="" if marks else "event",
+                    axis="x",
+                    at=start - 0.5,
+                    to=(previous or start) + 0.5,
+                    colour="event",
+                )
             )
             start = None
         start, previous = step if start is None else start, step
@@ -72,23 +78,20 @@ def _chart(found: Found, form: str) -> Chart:
     crest = found.of(system="gear", readout="crest", measures=("traces",))[0]
     chance = attention.credit["ood"].chance
     panels = trajectory_panels(attention, crest)
-    duels = {system: contest(_main(found), system=system) for system in SYSTEMS}
-    if all(duels.values()):
-        sides: dict[str, list[Spread]] = {"attention": [], "crest": []}
-        for duel in duels.values():
-            if duel is not None:
-                sides["attention"].append(Spread.of([record.score.ood for record in duel.attention]))
-                sides["crest"].append(Spread.of([record.score.ood for record in duel.crest]))
+    every = {system: contest(_main(found), system=system) for system in SYSTEMS}
+    duels = {system: duel for system, duel in every.items() if duel is not None}
+    if len(duels) == len(SYSTEMS):
+        sides = {
+            "attention": {SYSTEM_NAMES[system]: by_seed(duel.attention) for system, duel in duels.items()},
+            "crest": {SYSTEM_NAMES[system]: by_seed(duel.crest) for system, duel in duels.items()},
+        }
         series = tuple(
-            Series(
-                name="attention" if readout == "attention" else "CREST",
-                x=[SYSTEM_NAMES[system] for system in SYSTEMS],
-                y=[spread.mean for spread in spreads],
-                spread=[spread.deviation or 0.0 for spread in spreads],
-                look="bars",
-                colour=readout,
+            bars(
+                "CREST" if readout == "crest" else "attention",
+                {name: list(errors.values()) for name, errors in groups.items()},
+                readout,
             )
-            for readout, spreads in sides.items()
+            for readout, groups in sides.items()
         )
         panels.append(Panel(title="(d) when the cue breaks", x_label="", y_label="OOD error", series=series))
     return Chart(

@@ -30,8 +30,18 @@ class Spread:
             mean=statistics.fmean(values), deviation=statistics.stdev(values) if len(values) > 1 else None
         )
 
+    def text(self, digits: int) -> str:
+        """The mean, and the deviation if there is one.
+
+        Example:
+            >>> Spread.of([0.1, 0.3]).text(2)
+            '0.20 ± 0.14'
+        """
+        spread = "" if self.deviation is None else f" ± {self.deviation:.{digits}f}"
+        return f"{self.mean:.{digits}f}{spread}"
+
     def __str__(self) -> str:
-        return f"{self.mean:.3f}" + ("" if self.deviation is None else f" ± {self.deviation:.3f}")
+        return self.text(3)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
