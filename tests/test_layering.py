@@ -33,8 +33,7 @@ ALLOWED = {
     "experiments": MODELS,
     "report": MODELS | {"experiments"},
     "evidence": MODELS | {"experiments", "report"},
-    "demo": PARTS | {"report", "evidence"},
-    "cli": MODELS | {"experiments", "report", "evidence", "demo"},
+    "cli": MODELS | {"experiments", "report", "evidence"},
     "__main__": {"cli"},
     "__init__": CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"},
 }

@@ -260,7 +260,7 @@ def test_the_id_changes_with_the_defaults_of_every_part(monkeypatch: pytest.Monk
             super().__init__(channels, width, hidden=hidden)
 
     class FasterDro(GroupDro):
-        def __init__(self, step: float = 0.1, groups: int = 4) -> None:
+        def __init__(self, step: float = 0.5, groups: int = 4) -> None:
             super().__init__(step, groups)
 
     @dataclasses.dataclass(frozen=True, kw_only=True)

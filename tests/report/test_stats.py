@@ -12,14 +12,17 @@ def test_ten_seeds_that_all_fall_give_the_smallest_p() -> None:
     assert found.change == pytest.approx(-0.3)
     assert (found.seeds, found.lower) == (10, 10)
     assert found.p == found.smallest_p == pytest.approx(0.00098, abs=1e-5)
-    assert paired({s: 1.0 for s in range(5)}, {s: 2.0 + s for s in range(5)}).smallest_p == 0.03125
+    assert paired(dict.fromkeys(range(5), 1.0), {s: 2.0 + s for s in range(5)}).smallest_p == 0.03125
 
 
 def test_the_p_value_is_the_share_of_sign_flips_with_as_small_a_rank_sum() -> None:
     differences = np.array([-0.5, 0.2, -0.9, -0.1, 0.4, -0.7])
     ranks = np.argsort(np.argsort(np.abs(differences))) + 1
     seen = ranks[differences > 0].sum()
-    sums = [sum(r for r, sign in zip(ranks, signs, strict=True) if sign) for signs in itertools.product((0, 1), repeat=6)]
+    sums = [
+        sum(r for r, sign in zip(ranks, signs, strict=True) if sign)
+        for signs in itertools.product((0, 1), repeat=6)
+    ]
     expected = np.mean([total <= seen for total in sums])
     found = paired({s: 1 + d for s, d in enumerate(differences)}, dict.fromkeys(range(6), 1.0))
     assert found.p == pytest.approx(expected)

@@ -12,3 +12,5 @@ errors = Console(stderr=True, soft_wrap=True, highlight=False)
 
 INTERRUPTED = 130
 """What a shell gives to a command that Ctrl-C ended."""
+TRIAL = "A trial of the machinery: these numbers mean nothing."
+"""What stands beside every number of a quick run."""

@@ -2,9 +2,10 @@
 
 # ruff: noqa: PLC0415
 
+import dataclasses
 from pathlib import Path
 
-from crest.cli.console import console
+from crest.cli.console import TRIAL, console
 
 OUTPUT = Path("outputs") / "demo"
 INTRO = (
@@ -41,11 +42,13 @@ def demo(*, output: Path = OUTPUT, quick: bool = False) -> None:
         outcome = sweep(experiment.runs, store, executor, listener=listener)
     if outcome.failed:
         raise SystemExit(f"crest: what went wrong is in {store.folder}/*.error")
-    piece = experiment.piece(store)
+    # It is no experiment of the catalog, so `crest run` does not know it.
+    piece = dataclasses.replace(experiment.piece(store), command="crest demo")
     explored = [store.read(spec.id) for spec in experiment.runs]
     place = output / "page.html"
+    intro = f"{TRIAL}\n\n{INTRO}" if quick else INTRO
     with whole_file(place) as file:
-        file.write(page([piece], explored, title="crest: the demo", intro=INTRO).encode())
+        file.write(page([piece], explored, title="crest: the demo", intro=intro).encode())
     for table in piece.shown.tables:
         shown = Table(*table.header, title=piece.summary, title_justify="left", caption=table.caption)
         for row in table.rows:
@@ -53,6 +56,9 @@ def demo(*, output: Path = OUTPUT, quick: bool = False) -> None:
         console.print(shown)
     if outcome.found:
         console.print(
-            f"{len(outcome.found)} of {len(experiment.runs)} runs were there already, in {store.folder}."
+            f"{len(outcome.found)} of {len(experiment.runs)} runs were there already, in {store.folder}.",
+            markup=False,
         )
+    if quick:
+        console.print(TRIAL)
     console.print(f"Page, with an explorer of where each model reads: {place}", markup=False, soft_wrap=True)

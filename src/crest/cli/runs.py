@@ -80,15 +80,24 @@ def run(
             markup=False,
         )
         raise SystemExit(INTERRUPTED) from None
-    for study in dict.fromkeys(study for one in chosen for study in one.studies):
-        if study.ensure(store.folder):
-            console.print(f"computed {study.name}", markup=False)
+    failures: list[str] = []
+    for study in {study.id: study for one in chosen for study in one.studies}.values():
+        try:
+            computed = study.ensure(store.folder)
+        except (OSError, ValueError) as error:
+            # Recordings may be missing: the records of the others are there all the same, and the counts follow.
+            failures.append(f"{study.name}: {error}")
+        else:
+            if computed:
+                console.print(f"computed {study.name}", markup=False)
     console.print(
         f"{len(outcome.done)} done, {len(outcome.found)} found done, {len(outcome.failed)} failed; "
         f"records in {folder}",
         markup=False,
     )
-    if outcome.failed:
+    for failure in failures:
+        errors.print(f"crest: {failure}", markup=False)
+    if outcome.failed or failures:
         raise SystemExit(f"crest: what went wrong is in {folder}/*.error; the next run tries again")
 
 

@@ -48,8 +48,9 @@ def _claim(found: Found, system: str) -> Claim:
         text=text,
         paper=PAPER[system],
         measured=f"{mean_error(tails):.3f} (budget {tail:.3f}) to "
-        f"{mean_error(groups['adaptive core']):.3f} ({core:.3f}), {percent(result.change)}; event window "
+        f"{mean_error(groups['adaptive core']):.3f} ({core:.3f}), {percent(result.change, 1)}; event window "
         f"{mean_error(groups['event window']):.3f}",
+        bar="lower on every seed" if system == "impact" else "a change below 10 %",
         verdict=verdict(better if system == "impact" else abs(result.change) < 0.1, result.change < 0),
         seeds=result.seeds,
         p=result.p,

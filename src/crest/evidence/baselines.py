@@ -14,7 +14,7 @@ from crest.evidence.compare import (
 from crest.evidence.cross import CROSS
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS
-from crest.evidence.seeds import FIVE
+from crest.evidence.seeds import THREE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
@@ -40,12 +40,13 @@ def _claim(found: Found) -> Claim:
     groups = _groups(found)
     names = ("last state", "ERM (mean)", "group DRO (mean)")
     results = {name: paired(by_seed(groups["CREST"]), by_seed(groups[name])) for name in names}
-    words = ", ".join(f"{percent(result.change)} against {name}" for name, result in results.items())
+    words = ", ".join(f"{percent(result.change, 1)} against {name}" for name, result in results.items())
     worst = max(results.values(), key=lambda result: result.change)
     return Claim(
         text=TEXT,
         paper=PAPER,
         measured=words,
+        bar=f"{percent(BAR)} or below against each",
         verdict=verdict(worst.change <= BAR, worst.change < 0),
         seeds=worst.seeds,
         p=max(result.p for result in results.values()),
@@ -93,7 +94,7 @@ BASELINES = Experiment(
     show=show,
     runs=(
         *(spec for spec in CROSS.runs if spec.system == "gear" and spec.encoder == "gru"),
-        *grid(seed=FIVE, system="gear", encoder="gru", readout=["last", "mean"]),
-        *grid(seed=FIVE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
+        *grid(seed=THREE, system="gear", encoder="gru", readout=["last", "mean"]),
+        *grid(seed=THREE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
     ),
 )

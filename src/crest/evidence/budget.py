@@ -109,7 +109,7 @@ def _claims(found: Found, system: str) -> tuple[Claim, Claim]:
     )
     papers = ("U-shaped", {"gear": "at the bottom", "impact": "below the best fixed budget"}[system])
     groups, own = fixed(found, system), adaptive(found, system)
-    if not all(len(records) == len(THREE) for records in groups.values()) or not own:
+    if not all(len(records) == len(THREE) for records in (own, *groups.values())):
         return missing(texts[0], papers[0]), missing(texts[1], papers[1])
     errors = {budget: mean_error(records) for budget, records in groups.items()}
     lowest = min(errors, key=errors.__getitem__)
@@ -123,6 +123,7 @@ def _claims(found: Found, system: str) -> tuple[Claim, Claim]:
             paper=papers[0],
             measured=f"lowest {errors[lowest]:.3f} at {lowest:g}; {errors[BUDGETS[0]]:.3f} at {BUDGETS[0]:g}, "
             f"{errors[BUDGETS[-1]]:.3f} at {BUDGETS[-1]:g}",
+            bar="the lowest lies inside the grid, both ends at least 5 % above",
             verdict=verdict(inside and rise > 0.05, errors[BUDGETS[-1]] > 1.05 * errors[lowest]),
             seeds=len(THREE),
         ),
@@ -130,6 +131,7 @@ def _claims(found: Found, system: str) -> tuple[Claim, Claim]:
             text=texts[1],
             paper=papers[1],
             measured=f"{mine:.3f} at {found_budget(own):.3f} on average, {mine / errors[lowest]:.2f} times the lowest",
+            bar="at most 1.10 times",
             verdict=verdict(mine <= (1 + NEAR) * errors[lowest], mine <= 1.5 * errors[lowest]),
             seeds=len(THREE),
         ),

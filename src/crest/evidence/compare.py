@@ -62,10 +62,12 @@ def credit(records: Sequence[Record], part: str) -> str:
 
 
 def stronger_attention(found: Found, **fields: Any) -> str | None:
-    """The form of attention with the lower ID error in this setting; None while one has no record."""
-    forms = {form: found.of(**fields, readout=form) for form in ATTENTION}
-    if not all(forms.values()):
+    """The form of attention with the lower ID error in this setting; None while a run of one is missing."""
+    if not all(found.declared(**fields, readout=form) for form in ATTENTION):
         return None
+    if not all(found.complete(**fields, readout=form) for form in ATTENTION):
+        return None
+    forms = {form: found.of(**fields, readout=form) for form in ATTENTION}
     return min(forms, key=lambda form: mean_error(forms[form], "id"))
 
 
@@ -104,14 +106,14 @@ def contest(found: Found, **fields: Any) -> Contest | None:
     )
 
 
-def percent(change: float) -> str:
-    """A relative change in words.
+def percent(change: float, digits: int = 0) -> str:
+    """A relative change in words; claims have a digit more, so that no rounding meets a bar.
 
     Example:
-        >>> percent(-0.294), percent(0.1)
-        ('−29 %', '+10 %')
+        >>> percent(-0.294), percent(-0.294, 1)
+        ('−29 %', '−29.4 %')
     """
-    return f"{change:+.0%}".replace("-", "−").replace("%", " %")
+    return f"{change:+.{digits}%}".replace("-", "−").replace("%", " %")
 
 
 def verdict(holds: bool, partly: bool) -> Verdict:
@@ -135,8 +137,9 @@ def lower_error_claim(text: str, paper: str, bar: float, result: Paired | None, 
     return Claim(
         text=text,
         paper=paper,
-        measured=f"{percent(result.change)} against {against}, lower on {result.lower} of {result.seeds} seeds",
+        measured=f"{percent(result.change, 1)} against {against}, lower on {result.lower} of {result.seeds} seeds",
         verdict=verdict(result.change <= bar and result.lower == result.seeds, result.change < 0 and sure),
+        bar=f"{percent(bar)} or below, and lower on every seed",
         seeds=result.seeds,
         p=result.p,
         smallest_p=result.smallest_p,

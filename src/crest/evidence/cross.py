@@ -16,7 +16,7 @@ from crest.evidence.compare import (
 from crest.evidence.cwru import CWRU
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN
-from crest.evidence.seeds import FIVE, THREE, TWO
+from crest.evidence.seeds import THREE, TWO
 from crest.experiments.grid import grid
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
 
@@ -55,7 +55,10 @@ def _row(place: tuple[str, str], duel: Contest) -> tuple[str, ...]:
 
 
 def _chart(duels: dict[tuple[str, str], Contest]) -> Chart:
-    changes = [percent(duel.ood.change) for duel in duels.values()]
+    changes = [
+        f"{percent(duel.ood.change)}; ID {error(duel.attention, 'id')} and {error(duel.crest, 'id')}"
+        for duel in duels.values()
+    ]
     sides = {
         "attention": {
             _place(*place): list(by_seed(duel.attention).values()) for place, duel in duels.items()
@@ -86,20 +89,22 @@ def show(found: Found) -> Shown:
     if len(duels) < len(PLACES):
         claim = missing(TEXT, PAPER)
     else:
-        lower = [place for place, duel in duels.items() if duel.ood.change < 0]
+        lower = [place for place, duel in duels.items() if duel.ood.lower == duel.ood.seeds]
         worse = ", ".join(_place(*place) for place in duels if place not in lower)
         claim = Claim(
             text=TEXT,
             paper=PAPER,
-            measured=f"{len(lower)} of {len(duels)}" + (f"; not {worse}" if worse else ""),
+            measured=f"{len(lower)} of {len(duels)}" + (f"; not with {worse}" if worse else ""),
             verdict=verdict(not worse, len(lower) > len(duels) / 2),
+            bar="lower on every seed in every place",
+            seeds=min(duel.ood.seeds for duel in duels.values()),
         )
     return Shown(
         tables=(table,),
         charts=(_chart(duels),) if duels else (),
         claims=(claim,),
         notes=(
-            "The convolution has three seeds, the GRU on Impact and the Transformer two: a run takes up to a minute and a half.",
+            "The convolution and the GRU on SG-Drive have three seeds, the GRU on Impact and the Transformer two: a run takes up to a minute and a half.",
         ),
     )
 
@@ -112,7 +117,7 @@ CROSS = Experiment(
     runs=(
         *MAIN.runs,
         *grid(seed=THREE, system=["gear", "impact"], encoder="local", readout=FORMS),
-        *grid(seed=FIVE, system="gear", encoder="gru", readout=FORMS),
+        *grid(seed=THREE, system="gear", encoder="gru", readout=FORMS),
         *grid(seed=TWO, system="impact", encoder="gru", readout=FORMS),
         *grid(seed=TWO, system=["gear", "impact"], encoder="attention", readout=FORMS),
         *(spec for spec in CWRU.runs if spec.regime == "default" and spec.readout in FORMS),

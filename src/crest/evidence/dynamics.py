@@ -10,9 +10,7 @@ from crest.experiments.grid import grid
 from crest.experiments.record import Record
 from crest.report.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 
-TEXT = (
-    "While attention trains, its event credit peaks early and then falls below chance; the OOD error stalls"
-)
+TEXT = "While attention trains, its event credit peaks early and then falls below chance"
 PAPER = "peak early, end below chance"
 
 
@@ -20,6 +18,7 @@ class Course:
     """Errors and credit over epochs, averaged over seeds."""
 
     def __init__(self, records: Sequence[Record]) -> None:
+        self.seeds = len(records)
         self.epochs = [look.epoch for look in records[0].looks]
         columns = list(zip(*(record.looks for record in records), strict=True))
         self.id = [statistics.fmean(look.score.id for look in looks) for looks in columns]
@@ -61,8 +60,9 @@ def _claim(course: Course) -> Claim:
         paper=PAPER,
         measured=f"peak {peak:.2f} at epoch {course.epochs[course.peak]} of {course.epochs[-1]}, end {last:.2f}, "
         f"chance {course.chance:.2f}; OOD {course.ood[-1] / course.id[-1]:.1f} times ID at the end",
+        bar="the peak is in the first half, and the end below chance",
         verdict=verdict(early and last < course.chance, early and last < 0.8 * peak),
-        seeds=len(FIVE),
+        seeds=course.seeds,
     )
 
 

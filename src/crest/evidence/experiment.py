@@ -37,13 +37,15 @@ class Found:
     def of(self, **fields: Any) -> list[Record]:
         """The records whose spec has these fields, by seed: `found.of(system="gear", readout="crest")`.
 
-        Options that are not named must be those of the first such run declared: no mean mixes two settings.
+        They must name one setting: a mean over two is an error.
         """
-        records = [self.records[spec.id] for spec in self.declared(**fields) if spec.id in self.records]
-        settings = {record.spec.setting for record in records}
+        declared = self.declared(**fields)
+        settings = {spec.setting for spec in declared}
         if len(settings) > 1:
             raise ValueError(f"fields must name one setting, got {len(settings)} for {fields}")
-        return sorted(records, key=lambda record: record.spec.seed)
+        # A run that two experiments measure in different ways counts once.
+        records = {spec.seed: self.records[spec.id] for spec in declared if spec.id in self.records}
+        return [records[seed] for seed in sorted(records)]
 
     def declared(self, **fields: Any) -> list[RunSpec]:
         """The declared runs with these fields."""

@@ -116,14 +116,16 @@ def _claims(system: str, duel: Contest | None) -> tuple[Claim, ...]:
         Claim(
             text=id_text,
             paper=id_paper[system],
-            measured=f"{duel.id_ratio:.2f} times (bar: {MOST_ID[system]:g})",
+            measured=f"{duel.id_ratio:.2f} times",
+            bar=f"at most {MOST_ID[system]:g} times",
             verdict=verdict(duel.id_ratio <= MOST_ID[system], duel.id_ratio <= 1.4),
             seeds=duel.ood.seeds,
         ),
         Claim(
             text=credit_text,
             paper=credit_paper,
-            measured=f"CiE@1 {cie:.1f} times, ECM {ecm:.1f} times",
+            measured=f"CiE@1 {cie:.2f} times, ECM {ecm:.2f} times",
+            bar="both at least 2 times",
             verdict=verdict(min(cie, ecm) >= 2, min(cie, ecm) > 1),
             seeds=duel.ood.seeds,
         ),

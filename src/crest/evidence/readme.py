@@ -9,6 +9,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from crest.evidence import CATALOG
 from crest.evidence.convergence import CONVERGENCE
 from crest.evidence.cross import CROSS
 from crest.evidence.experiment import Experiment
@@ -19,7 +20,8 @@ from crest.report.formats import table_markdown
 from crest.report.pictures import picture
 from crest.report.shown import Chart
 
-START, END = "<!-- main table start -->", "<!-- main table end -->"
+TABLE = "main table"
+FAILURES = "failures"
 PICTURES: dict[str, tuple[Experiment, str]] = {
     "docs/teaser.png": (TEASER, "teaser"),
     "docs/cross.png": (CROSS, "cross"),
@@ -46,19 +48,27 @@ def charts(store: Store) -> dict[str, Chart]:
     return found
 
 
-def with_table(readme: str, store: Store) -> str:
-    """The README with the main table as the records have it."""
+def with_results(readme: str, store: Store) -> str:
+    """The README with the main table and the list of what does not hold as the records have them."""
     table = table_markdown(MAIN.piece(store).shown.tables[0])
-    if START not in readme or END not in readme:
-        raise ValueError(f"readme must have the lines {START} and {END}")
-    pattern = re.compile(re.escape(START) + ".*?" + re.escape(END), re.DOTALL)
-    return pattern.sub(lambda _: f"{START}\n{table.strip()}\n{END}", readme)
+    claims = [claim for one in CATALOG.values() for claim in one.piece(store).shown.claims]
+    failures = [f"- {claim.text}: {claim.measured}." for claim in claims if claim.verdict == "does not hold"]
+    return _between(_between(readme, TABLE, table.strip()), FAILURES, "\n".join(failures))
+
+
+def _between(text: str, name: str, new: str) -> str:
+    """The text with what stands between two markers replaced."""
+    start, end = f"<!-- {name} start -->", f"<!-- {name} end -->"
+    if start not in text or end not in text:
+        raise ValueError(f"readme must have the lines {start} and {end}")
+    pattern = re.compile(re.escape(start) + ".*?" + re.escape(end), re.DOTALL)
+    return pattern.sub(lambda _: f"{start}\n{new}\n{end}", text)
 
 
 def stale(root: Path, store: Store) -> list[str]:
     """What no longer shows the records: the README's table, or pictures."""
     readme = (root / "README.md").read_text()
-    old = [] if with_table(readme, store) == readme else ["README.md"]
+    old = [] if with_results(readme, store) == readme else ["README.md"]
     return old + [file for file, chart in charts(store).items() if _made_from(root / file) != digest(chart)]
 
 
@@ -72,7 +82,7 @@ def _made_from(path: Path) -> str | None:
 def write(root: Path, store: Store) -> None:
     """Write the table and the pictures anew."""
     readme = root / "README.md"
-    readme.write_text(with_table(readme.read_text(), store))
+    readme.write_text(with_results(readme.read_text(), store))
     for file, chart in charts(store).items():
         picture(chart).savefig(root / file, dpi=110, metadata={MADE_FROM: digest(chart)})
 

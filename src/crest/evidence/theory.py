@@ -1,5 +1,7 @@
 """Propositions 1 and 2, Corollary 1 and Theorem 1: closed forms against simulation, and the trained models' saliency."""
 
+import math
+import statistics
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ from crest.experiments.study import Study
 from crest.report.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.theory import (
     TwoChannel,
-    anchored_snr,
     budget_risk,
     credit_share,
     credit_share_order,
@@ -27,7 +28,7 @@ from crest.theory import (
 
 # Steps, noise scales and cue: S_B near 4, where both sides of the failure show.
 MODEL = {"T": 1000, "s0": 1.0, "s1": 8.0, "gamma": 0.5}
-LAW = {"L": 20, "T": 400, "s0": 2.0}
+LAW = {"L": 20, "s0": 2.0}
 AGREES = 0.02
 """How far a simulated risk may be from its closed form: samples are finite."""
 
@@ -72,15 +73,13 @@ def dilution(
     return found
 
 
-def budget_law(*, L: int, T: int, s0: float, budgets: list[int], n: int) -> dict[str, list[float]]:
+def budget_law(*, L: int, s0: float, budgets: list[int], n: int) -> dict[str, list[float]]:
     """Theorem 1's risk over the budget: closed form, and simulated ideal selectors."""
     generator = rng.generator(0, "evidence/budget_law")
     return {
         "budget": [float(budget) for budget in budgets],
         "risk": [float(budget_risk(budget, L, s0)) for budget in budgets],
         "simulated": [float(simulated_budget_risk(budget, L, s0, n, generator)) for budget in budgets],
-        "anchored": [float(anchored_snr(min(1.0, L / budget), budget, s0)) for budget in budgets],
-        "T": [float(T)],
     }
 
 
@@ -178,12 +177,19 @@ def _dilution_claim(study: dict[str, list[float]] | None) -> Claim:
         )
         for a, b in zip(study[law], study[points], strict=True)
     )
+    # Of the simulated readers, not of the closed form: the slope between the smallest and the third event share.
+    ends = (
+        study["simulated_share"][2] / study["simulated_share"][0],
+        study["epsilon"][2] / study["epsilon"][0],
+    )
+    order = math.log(ends[0]) / math.log(ends[1]) if ends[0] > 0 else math.nan
     return Claim(
         text=DILUTION,
         paper=paper,
-        measured=f"largest difference {off:.4f}; order of the credit share at ε = {study['epsilon'][0]:g}: "
-        f"{study['order'][0]:.3f}; OOD risk there {study['simulated_ood'][0]:.2f}",
-        verdict=verdict(off < AGREES and abs(study["order"][0] - 2) < 0.02, off < AGREES),
+        measured=f"largest difference {off:.4f}; simulated order of the credit share below ε = {study['epsilon'][2]:g}: "
+        f"{order:.2f}; OOD risk at ε = {study['epsilon'][0]:g}: {study['simulated_ood'][0]:.2f}",
+        bar=f"differences below {AGREES}, order within 0.1 of 2",
+        verdict=verdict(off < AGREES and abs(order - 2) < 0.1, off < AGREES),
     )
 
 
@@ -196,12 +202,16 @@ def _law_claim(study: dict[str, list[float]] | None) -> Claim:
         text=LAW_TEXT,
         paper="Theorem 1",
         measured=f"simulated minimum at K = {lowest:.0f}, L = {LAW['L']}; largest difference {off:.4f}",
+        bar=f"the minimum is at L, differences below {AGREES}",
         verdict=verdict(lowest == LAW["L"] and off < AGREES, off < AGREES),
     )
 
 
-def _saliency_share(records: list[Record]) -> float:
-    return sum(record.saliency.ecm for record in records if record.saliency is not None) / len(records)
+def _gradient(record: Record) -> float:
+    """Share of the input gradient on event steps."""
+    if record.saliency is None:
+        raise ValueError(f"record must have the saliency that its spec asks for, got none in {record.id}")
+    return record.saliency.ecm
 
 
 def _saliency_claim(found: Found, study: dict[str, list[float]] | None) -> Claim:
@@ -213,23 +223,25 @@ def _saliency_claim(found: Found, study: dict[str, list[float]] | None) -> Claim
     parts = [
         f"ε = {study['epsilon'][place]:g}: sensitivity {study['sensitivity'][place]:.2f}, credit share {study['share'][place]:.4f}"
     ]
-    gaps = []
+    clear = []
     for system in SYSTEMS:
         form = stronger_attention(found, system=system)
         if form is None:
             return missing(SALIENCY, paper)
         records = found.of(system=system, readout=form)
-        seen, read = _saliency_share(records), mean_credit(records, "ecm")
-        gaps.append(seen / read)
+        more = sum(_gradient(record) > record.credit["id"].ecm for record in records)
+        clear.append(more / len(records))
         parts.append(
-            f"{SYSTEM_NAMES[system]}, {named(form)}: {seen:.2f} of the gradient on events, {read:.2f} of the credit"
+            f"{SYSTEM_NAMES[system]}, {named(form)}: more of the gradient than of the credit on events on {more} of "
+            f"{len(records)} seeds"
         )
     theory = study["sensitivity"][place] > 10 * study["share"][place]
     return Claim(
         text=SALIENCY,
         paper=paper,
         measured="; ".join(parts),
-        verdict=verdict(theory and min(gaps) > 1.25, theory),
+        bar="so in the model, and on nine of ten seeds of both systems",
+        verdict=verdict(theory and min(clear) >= 0.9, theory and max(clear) >= 0.9),
         seeds=len(found.of(system="gear", readout="crest")),
     )
 
@@ -261,7 +273,7 @@ def show(found: Found) -> Shown:
         (
             SYSTEM_NAMES[system],
             named(readout),
-            f"{_saliency_share(records):.2f}",
+            f"{statistics.fmean(map(_gradient, records)):.2f}",
             f"{mean_credit(records, 'ecm'):.2f}",
             f"{mean_credit(records, 'chance'):.2f}",
         )

@@ -20,7 +20,8 @@ class Study:
     Args:
         name: what its result is called.
         compute: called with the parameters; returns plain values, as JSON has them.
-        parameters: all that determines the result; the file is named by them.
+        parameters: what it is called with; with the version they name the file.
+        version: raised when the same parameters would give another result.
 
     Example:
         >>> import tempfile
@@ -33,11 +34,13 @@ class Study:
     name: str
     compute: Callable[..., Any]
     parameters: Mapping[str, Any]
+    version: int = 1
 
     @property
     def id(self) -> str:
         """Readable stem and hash of the parameters."""
-        canonical = json.dumps(dict(self.parameters), sort_keys=True, allow_nan=False)
+        named_by = {"version": self.version, **self.parameters}
+        canonical = json.dumps(named_by, sort_keys=True, allow_nan=False)
         return f"{self.name}-{hashlib.sha256(canonical.encode()).hexdigest()[:10]}"
 
     def path(self, folder: Path) -> Path:

@@ -27,7 +27,9 @@ def mesh_stiffness(turn, severity, ripple, teeth, loss, edge, worn):
 def derivative(time, turn, speed, error, rate, unit, machine):
     """Time derivatives of (turn, speed, error, rate)."""
     nominal, level, phase, severity, load, wave, wave_rate, wave_phase = unit
-    frequency, damping, ripple, teeth, loss, edge, swing, swing_rate, gain, inertia, drive_share, worn = machine
+    frequency, damping, ripple, teeth, loss, edge, swing, swing_rate, gain, inertia, drive_share, worn = (
+        machine
+    )
     wanted = level * (1.0 + swing * np.sin(2 * np.pi * swing_rate * level * time + phase))
     drive = 1.0 + gain * (wanted - speed) / nominal
     mesh = mesh_stiffness(turn, severity, ripple, teeth, loss, edge, worn) * error + 2.0 * damping * rate

@@ -108,7 +108,7 @@ def verdict_tables(pieces: Sequence[Piece], *, claims: int | None) -> list[Table
         (
             claim.text,
             claim.paper,
-            claim.measured or "—",
+            (claim.measured or "—") + (f" (holds if {claim.bar})" if claim.bar else ""),
             "—" if claim.seeds is None else str(claim.seeds),
             "—" if claim.p is None else f"{claim.p:.2g}",
             "—" if claim.smallest_p is None else f"{claim.smallest_p:.2g}",

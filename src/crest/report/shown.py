@@ -95,6 +95,8 @@ class Claim:
     measured: str
     """Ours; "" while runs are missing."""
     verdict: Verdict
+    bar: str = ""
+    """What "holds" asks for, in words; "" where the claim says it itself."""
     seeds: int | None = None
     p: float | None = None
     smallest_p: float | None = None
