@@ -154,12 +154,5 @@ CONVERGENCE = Experiment(
             readout=["attention", "scored_attention", "crest"],
             observe_every=8,
         ),
-        *grid(
-            seed=1000,
-            system="gear",
-            encoder=["local", "gru", "attention"],
-            readout=["scored_attention", "crest"],
-            observe_every=4,
-        ),
     ),
 )

@@ -6,7 +6,5 @@ FIVE = range(5)
 """Elsewhere."""
 THREE = range(3)
 """For grids of many settings, and encoders that are slower to train."""
-TWO = range(2)
-"""For the slowest."""
 ONE = range(1)
-"""For the regimes, which are many."""
+"""For the slowest, and for the regimes, which are many."""
