@@ -9,14 +9,31 @@ from PIL import Image
 from crest.evaluation import Score
 from crest.evidence.compare import percent
 from crest.evidence.main import MAIN
-from crest.evidence.readme import END, MADE_FROM, PICTURES, START, charts, digest, stale, with_table, write
+from crest.evidence.readme import (
+    FAILURES,
+    MADE_FROM,
+    PICTURES,
+    TABLE,
+    charts,
+    digest,
+    stale,
+    with_results,
+    write,
+)
 from crest.experiments.store import Store
-from evidence_made import duel
+from evidence_made import Numbers, duel
 from evidence_made import write as write_records
 from report_made import chart
 
 ROOT = Path(__file__).parents[2]
-README = f"# crest\n\n| a | b |\n| --- | --- |\n\n{START}\nold\n{END}\n\nafter\n"
+BEFORE, BETWEEN, AFTER = "# crest\n\n| a | b |\n| --- | --- |\n\n", "\n\nbetween\n\n", "\n\nafter\n"
+
+
+def marked(name: str, text: str) -> str:
+    return f"<!-- {name} start -->\n{text}\n<!-- {name} end -->"
+
+
+README = BEFORE + marked(TABLE, "old") + BETWEEN + marked(FAILURES, "- old") + AFTER
 
 
 @pytest.fixture(scope="module")
@@ -49,21 +66,33 @@ def test_the_readme_shows_the_kept_records() -> None:
 
 
 def test_only_what_stands_between_the_markers_is_replaced(records: Store) -> None:
-    text = with_table(README, records)
-    before, rest = text.split(START)
-    table, after = rest.split(END)
-    assert before == "# crest\n\n| a | b |\n| --- | --- |\n\n"
-    assert after == "\n\nafter\n"
-    assert "old" not in table
+    text = with_results(README, records)
+    assert text.startswith(BEFORE + f"<!-- {TABLE} start -->\n")
+    assert f"<!-- {TABLE} end -->{BETWEEN}<!-- {FAILURES} start -->" in text
+    assert text.endswith(f"<!-- {FAILURES} end -->{AFTER}")
+    assert "old" not in text
+    table = text[: text.index(BETWEEN)]
     assert table.count("| SG-Drive |") == 3
     assert percent(-0.5) in table
-    assert with_table(text, records) == text
+    assert with_results(text, records) == text
 
 
-@pytest.mark.parametrize("gone", [START, END])
-def test_missing_markers_are_an_error(gone: str, records: Store) -> None:
-    with pytest.raises(ValueError, match="readme must have the lines <!-- main table start -->"):
-        with_table(README.replace(gone, ""), records)
+def test_what_does_not_hold_is_listed_and_nothing_else(tmp_path: Path) -> None:
+    store = write_records(tmp_path, [MAIN], duel(crest=Numbers(id=0.1, ood=0.5, cie=0.75, ecm=0.75)))
+    claims = MAIN.piece(store).shown.claims
+    wrong = [claim for claim in claims if claim.verdict == "does not hold"]
+    lines = [line for line in with_results(README, store).splitlines() if line.startswith("- ")]
+    # Deletion rests on the same records, and hurts CREST no more than attention here.
+    assert lines[:2] == [f"- {claim.text}: {claim.measured}." for claim in wrong]
+    assert len(wrong) == 2
+    assert all("Deleting" in line for line in lines[2:])
+
+
+@pytest.mark.parametrize("name", [TABLE, FAILURES])
+@pytest.mark.parametrize("end", ["start", "end"])
+def test_missing_markers_are_an_error(name: str, end: str, records: Store) -> None:
+    with pytest.raises(ValueError, match=f"readme must have the lines <!-- {name} start -->"):
+        with_results(README.replace(f"<!-- {name} {end} -->", ""), records)
 
 
 # -- the pictures

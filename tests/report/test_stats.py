@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from crest.report.stats import paired
+from crest.report.stats import Spread, paired
 
 
 def test_ten_seeds_that_all_fall_give_the_smallest_p() -> None:
@@ -24,7 +24,7 @@ def test_the_p_value_is_the_share_of_sign_flips_with_as_small_a_rank_sum() -> No
         for signs in itertools.product((0, 1), repeat=6)
     ]
     expected = np.mean([total <= seen for total in sums])
-    found = paired({s: 1 + d for s, d in enumerate(differences)}, dict.fromkeys(range(6), 1.0))
+    found = paired({s: 1 + d for s, d in enumerate(differences.tolist())}, dict.fromkeys(range(6), 1.0))
     assert found.p == pytest.approx(expected)
     assert found.lower == 4
 
@@ -41,3 +41,13 @@ def test_seeds_are_paired_by_their_number_not_by_their_order() -> None:
 def test_no_difference_is_no_evidence() -> None:
     same = {0: 1.0, 1: 2.0}
     assert paired(same, same).p == 1.0
+
+
+def test_a_spread_says_mean_and_deviation() -> None:
+    assert str(Spread.of([0.1, 0.3])) == "0.200 ± 0.141"
+    assert Spread.of([0.1, 0.3]).text(1) == "0.2 ± 0.1"
+
+
+def test_one_value_has_no_deviation() -> None:
+    assert Spread.of([0.25]) == Spread(mean=0.25, deviation=None)
+    assert str(Spread.of([0.25])) == "0.250"

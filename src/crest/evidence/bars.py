@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from crest.experiments.record import Record
 from crest.report.shown import Series
-from crest.report.summary import Spread
+from crest.report.stats import Spread
 
 
 def bars(

@@ -11,7 +11,7 @@ from crest.evidence.seeds import THREE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
 from crest.report.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
-from crest.report.summary import Spread
+from crest.report.stats import Spread
 from crest.theory import budget_risk
 
 BUDGETS = (0.01, 0.03, 0.06, 0.12, 0.25, 0.5)

@@ -8,8 +8,7 @@ from typing import Any
 from crest.evidence.experiment import Found
 from crest.experiments.record import Record
 from crest.report.shown import Claim, Verdict
-from crest.report.stats import Paired, paired
-from crest.report.summary import Spread
+from crest.report.stats import Paired, Spread, paired
 
 ATTENTION = ("attention", "scored_attention")
 """Both forms of attention: a learned query's dot product, and an MLP's score."""

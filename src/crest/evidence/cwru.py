@@ -11,7 +11,7 @@ from crest.evidence.seeds import FIVE, THREE
 from crest.experiments.grid import grid
 from crest.experiments.study import Study
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
-from crest.report.summary import Spread
+from crest.report.stats import Spread
 from crest.systems import make_system
 from crest.systems.rms_baselines import rms_baselines
 

@@ -1,10 +1,43 @@
-"""Paired comparison of two settings over the same seeds."""
+"""Statistics over seeds: mean and deviation of a setting, and the paired comparison of two."""
 
 import dataclasses
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scipy.stats import wilcoxon
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Mean and standard deviation over seeds; one value has no deviation."""
+
+    mean: float
+    deviation: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Of these values.
+
+        Example:
+            >>> Spread.of([1.0, 3.0]).deviation
+            1.4142135623730951
+        """
+        return cls(
+            mean=statistics.fmean(values), deviation=statistics.stdev(values) if len(values) > 1 else None
+        )
+
+    def text(self, digits: int) -> str:
+        """The mean, and the deviation if there is one.
+
+        Example:
+            >>> Spread.of([0.1, 0.3]).text(2)
+            '0.20 ± 0.14'
+        """
+        spread = "" if self.deviation is None else f" ± {self.deviation:.{digits}f}"
+        return f"{self.mean:.{digits}f}{spread}"
+
+    def __str__(self) -> str:
+        return self.text(3)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
