@@ -1,5 +1,6 @@
 """`crest report` and `crest demo`, and studies in `crest run` and `crest status`."""
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -13,9 +14,11 @@ from PIL import Image
 from crest import cli
 from crest.cli.console import TRIAL
 from crest.evidence import CATALOG
+from crest.evidence.cross import CROSS
 from crest.evidence.main import MAIN
 from crest.evidence.teaser import TEASER
 from crest.evidence.theory import THEORY
+from crest.experiments.study import Study
 from evidence_made import duel, write
 
 Command = Callable[..., tuple[str, int]]
@@ -86,8 +89,8 @@ def test_verdicts_are_printed_with_the_records_that_they_rest_on(crest: Command,
     lines = [line for line in shown.splitlines() if re.match(r"main +60/60 ", line)]
     assert len(lines) == 6
     assert all(line.rstrip().endswith(" holds") for line in lines)
-    assert "−50 %" in lines[0]
-    assert re.search(r"^cross +60/126 .* not measured *$", shown, re.MULTILINE)
+    assert "−50.0 %" in lines[0]
+    assert re.search(rf"^cross +60/{len(CROSS.runs)} .* not measured *$", shown, re.MULTILINE)
     assert re.search(r"^dynamics +0/10 .* not measured *$", shown, re.MULTILINE)
 
 
@@ -187,6 +190,25 @@ def test_run_computes_the_studies_once_and_status_counts_them(crest: Command) ->
     shown, _ = crest("report", *words)
     # Closed forms and simulation agree, and this is no trial: studies are the same in quick form.
     assert len(re.findall(r"^theory +8/8 .* holds *$", shown, re.MULTILINE)) == 3
+
+
+def test_a_study_that_fails_is_named_after_the_counts(
+    crest: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise OSError("no recordings here")
+
+    studies = (Study(name="broken", compute=broken, parameters={}), *THEORY.studies[1:])
+    monkeypatch.setitem(CATALOG, "theory", dataclasses.replace(THEORY, studies=studies))
+    write(Path("trial"), [THEORY.quick()], duel())
+    shown, status = crest("run", "theory", "--quick", "--folder", "trial")
+    assert status == 1
+    assert shown.splitlines() == [
+        "computed budget_law",
+        "0 done, 6 found done, 0 failed; records in trial",
+        "crest: broken: no recordings here",
+    ]
+    assert len(list(Path("trial/studies").iterdir())) == 1
 
 
 # -- demo

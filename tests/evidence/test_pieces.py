@@ -52,6 +52,15 @@ def test_with_all_records_every_claim_about_runs_is_measured(one: Experiment) ->
     check_chart_names(there.charts)
 
 
+@pytest.mark.parametrize("one", CATALOG.values(), ids=lambda one: one.name)
+def test_a_trial_of_one_seed_can_be_shown(one: Experiment) -> None:
+    quick = one.quick()
+    assert len({spec.id for spec in quick.runs}) == len(quick.runs)
+    there = shown(quick)
+    assert there.tables
+    check_chart_names(there.charts)
+
+
 def check_chart_names(charts: tuple[Chart, ...]) -> None:
     names = [chart.name for chart in charts]
     assert len(set(names)) == len(names)

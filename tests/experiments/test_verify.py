@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from crest.evaluation import Score
+from crest.evaluation import Budget, Score
 from crest.experiments import verify as verifying
 from crest.experiments.executors import LocalExecutor
-from crest.experiments.record import Record
+from crest.experiments.record import CreditMeans, Harm, Record
 from crest.experiments.runner import run
 from crest.experiments.spec import RunSpec
 from crest.experiments.store import Store
@@ -34,7 +34,7 @@ def credited(**changes: float) -> Record:
 
 def test_the_tolerance_is_what_the_docs_say() -> None:
     text = " ".join((Path(__file__).parents[2] / "docs" / "choices.md").read_text().split())
-    said = "differ by less than 5 % or 0.01, whichever is more, and credit by less than 0.05"
+    said = "differ by less than 5 % or 0.01, whichever is more, and credit and budget by less than 0.05"
     assert said in text
     assert (verifying.RELATIVE_ERROR, verifying.ABSOLUTE_ERROR, verifying.CREDIT) == (0.05, 0.01, 0.05)
 
@@ -207,3 +207,23 @@ def test_nothing_is_left_of_the_trial(tmp_path: Path, monkeypatch: pytest.Monkey
     with LocalExecutor(1) as executor:
         verify([KEPT], executor)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_budget_saliency_and_deletion_are_compared_too() -> None:
+    means = CreditMeans(cie=0.5, ecm=0.25, precision=0.75, chance=0.125, counted=8, without_events=0)
+    budget = Budget(epsilon=0.1, alpha=0.5, width=0.1, tail=0.1, selected=0.1)
+    kept = dataclasses.replace(
+        made_up(tiny("crest")),
+        budget={"id": budget},
+        saliency=means,
+        deletion={"random": Harm(fractions=[0.0, 0.1], errors=[0.1, 0.5])},
+    )
+    assert differences(kept, kept) == []
+    changed = {
+        "ID budget": {"budget": {"id": dataclasses.replace(budget, epsilon=0.2)}},
+        "saliency: ECM": {"saliency": dataclasses.replace(means, ecm=0.35)},
+        "without steps by random": {"deletion": {"random": Harm(fractions=[0.0, 0.1], errors=[0.1, 0.6])}},
+    }
+    for words, fields in changed.items():
+        (text,) = differences(kept, dataclasses.replace(kept, **fields))
+        assert words in text

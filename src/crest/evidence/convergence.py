@@ -54,13 +54,14 @@ def _longer(found: Found, record: Record) -> Record | None:
 
 
 def _claim(found: Found) -> Claim:
-    if not found.complete():
-        return missing(TEXT, "trained to convergence")
     usual = [
         record for record in found.records.values() if record.spec.training == SCHEDULES[record.spec.encoder]
     ]
     falls = [fall(record) for record in usual]
     pairs = [(record, longer) for record in usual if (longer := _longer(found, record)) is not None]
+    # In a trial, all schedules are as short.
+    if not found.complete() or not pairs:
+        return missing(TEXT, "trained to convergence")
     ratios = {
         split: [getattr(b.score, split) / getattr(a.score, split) - 1 for a, b in pairs]
         for split in ("id", "ood")

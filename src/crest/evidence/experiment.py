@@ -81,7 +81,9 @@ class Experiment:
     def quick(self) -> "Experiment":
         """The same shape in seconds: the first seed, few trajectories, two epochs. Its numbers mean nothing."""
         first = min((spec.seed for spec in self.runs), default=0)
-        return dataclasses.replace(self, runs=tuple(_quick(spec) for spec in self.runs if spec.seed == first))
+        # Runs that differ in their schedule alone become one.
+        runs = dict.fromkeys(_quick(spec) for spec in self.runs if spec.seed == first)
+        return dataclasses.replace(self, runs=tuple(runs))
 
     def piece(self, store: Store) -> Piece:
         """What the records of the store show; nothing is trained."""

@@ -43,7 +43,7 @@ class Check:
 def differences(kept: Record, new: Record) -> list[str]:
     """What differs by more than the tolerance between two records of one run, in words; empty where they agree.
 
-    Errors may differ by 5 % of the kept one or by 0.01, whichever is more, credit by 0.05.
+    Errors may differ by 5 % of the kept one or by 0.01, whichever is more, credit and budget by 0.05.
     """
     if kept.id != new.id:
         raise ValueError(f"new must be a record of the run {kept.id}, got {new.id}")
@@ -53,6 +53,15 @@ def differences(kept: Record, new: Record) -> list[str]:
         allowed = max(RELATIVE_ERROR * then, ABSOLUTE_ERROR)
         found += _apart(f"{split.upper()} error", then, now, allowed)
         found += _credit_apart(split.upper(), kept.credit.get(split), new.credit.get(split))
+        if split in kept.budget and split in new.budget:
+            then, now = kept.budget[split].epsilon, new.budget[split].epsilon
+            found += _apart(f"{split.upper()} budget", then, now, CREDIT)
+    found += _credit_apart("saliency:", kept.saliency, new.saliency)
+    for source in kept.deletion.keys() & new.deletion.keys():
+        pairs = zip(kept.deletion[source].errors, new.deletion[source].errors, strict=True)
+        for then, now in pairs:
+            allowed = max(RELATIVE_ERROR * then, ABSOLUTE_ERROR)
+            found += _apart(f"error without steps by {source}", then, now, allowed)
     return found
 
 
