@@ -3,9 +3,9 @@
 import pytest
 
 from crest.evidence import CATALOG
-from crest.evidence.compare import SYSTEM_NAMES
 from crest.evidence.experiment import Experiment
 from crest.report.formats import markdown
+from crest.report.names import SYSTEM_NAMES
 from crest.report.shown import Chart, Piece
 from evidence_made import shown
 

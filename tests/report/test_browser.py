@@ -127,13 +127,13 @@ def test_claims_are_in_the_verdicts(visit: Callable[..., Any]) -> None:
 def test_each_select_of_the_explorer_changes_the_picture(visit: Callable[..., Any]) -> None:
     tab = visit()
     seen = [(plotted(tab), facts(tab))]
-    for name, place in (("readout", 0), ("trajectory", 1), ("system", 1)):
+    for name, place in (("readout", 0), ("trajectory", 0), ("system", 1)):
         choose(tab, name, place)
         seen.append((plotted(tab), facts(tab)))
         assert seen[-1][0] != seen[-2][0], name
         assert seen[-1][1] != seen[-2][1], name
-    assert "Prediction of attention" in seen[1][1]
-    assert tab.locator("#explorer-readout").evaluate("(s) => s.selectedOptions[0].text") == "attention"
+    assert "Prediction of attention (dot)" in seen[1][1]
+    assert tab.locator("#explorer-readout").evaluate("(s) => s.selectedOptions[0].text") == "attention (dot)"
 
 
 def test_the_explorer_shows_the_numbers_of_the_record(visit: Callable[..., Any]) -> None:
@@ -141,12 +141,13 @@ def test_the_explorer_shows_the_numbers_of_the_record(visit: Callable[..., Any])
     choose(tab, "readout", 1)
     record = records()[1]
     assert record.traces is not None
-    trace = record.traces.rows[0]
+    # It opens on the first trajectory out of distribution.
+    trace = record.traces.rows[1]
     drawn = {name: y for name, y, _ in json.loads(plotted(tab))[0]}
     assert drawn["angle"] == pytest.approx(trace.signals[0], rel=1e-4)
-    assert drawn["crest"] == pytest.approx(trace.credit, rel=1e-4)
+    assert drawn["CREST"] == pytest.approx(trace.credit, rel=1e-4)
     assert drawn["votes"] == pytest.approx(trace.votes, rel=1e-4)
-    assert {"attention", "mean", "transience", "event steps"} <= set(drawn)
+    assert {"attention (dot)", "mean", "transience", "event steps"} <= set(drawn)
     assert trace.events is not None
     share = sum(trace.credit[step] for step in trace.events)
     assert f"{100 * share:.1f} %" in facts(tab)

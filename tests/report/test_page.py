@@ -141,9 +141,9 @@ def test_pieces_of_one_name_are_refused() -> None:
 
 def test_a_trajectory_is_there_once_for_all_readouts() -> None:
     gear, impact = explorer_data(records())
-    assert (gear["name"], impact["name"]) == ("gear", "impact")
+    assert (gear["name"], impact["name"]) == ("SG-Drive", "Impact")
     assert len(gear["trajectories"]) == 3
-    assert [readout["name"] for readout in gear["readouts"]] == ["attention", "crest", "mean"]
+    assert [readout["name"] for readout in gear["readouts"]] == ["attention (dot)", "CREST", "mean"]
     assert all(len(readout["rows"]) == 3 for readout in gear["readouts"])
     trajectory = gear["trajectories"][1]
     assert (trajectory["split"], trajectory["index"]) == ("ood", 1)
@@ -160,7 +160,7 @@ def test_a_trajectory_is_there_once_for_all_readouts() -> None:
 
 def test_names_say_what_tells_apart_and_no_more() -> None:
     seeds = explorer_data([record("gear", "mean", seed=seed) for seed in (0, 1)])
-    assert [system["name"] for system in seeds] == ["gear, seed 0", "gear, seed 1"]
+    assert [system["name"] for system in seeds] == ["SG-Drive, seed 0", "SG-Drive, seed 1"]
     encoders = [record("gear", "mean"), record("gear", "mean", encoder="gru")]
     (system,) = explorer_data(encoders)
     assert [readout["name"] for readout in system["readouts"]] == ["mean, pointwise", "mean, gru"]
@@ -177,7 +177,7 @@ def test_other_trajectories_under_the_same_name_are_refused() -> None:
     rows = [dataclasses.replace(row, events=[0]) for row in other.traces.rows]
     other = dataclasses.replace(other, traces=dataclasses.replace(other.traces, rows=rows))
     with pytest.raises(
-        ValueError, match=r"explored must hold the same trajectories .* gear, but id 0 of gear-"
+        ValueError, match=r"explored must hold the same trajectories .* SG-Drive, but id 0 of gear-"
     ):
         explorer_data([one, other])
 

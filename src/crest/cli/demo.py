@@ -8,6 +8,7 @@ from pathlib import Path
 from crest.cli.console import TRIAL, console
 
 OUTPUT = Path("outputs") / "demo"
+TRIAL_OUTPUT = Path("outputs") / "trial-demo"
 INTRO = (
     "A gear drive whose faults show in brief events, while in training the speed happens to tell the severity too. "
     "Attention reads the cue; CREST, without labels, reads the events. One development seed and a small training set: "
@@ -15,13 +16,14 @@ INTRO = (
 )
 
 
-def demo(*, output: Path = OUTPUT, quick: bool = False) -> None:
+def demo(*, output: Path | None = None, quick: bool = False) -> None:
     """Show the failure and its repair: simulate SG-Drive, train attention and CREST, write a page.
 
     Parameters
     ----------
     output
-        Folder for the page and the records. What is there already is not trained again.
+        Folder for the page and the records, outputs/demo unless given (outputs/trial-demo of a trial). What is there
+        already is not trained again.
     quick
         The machinery in seconds; its numbers mean nothing.
     """
@@ -36,6 +38,9 @@ def demo(*, output: Path = OUTPUT, quick: bool = False) -> None:
     from crest.report.page import page
 
     experiment = DEMO.quick() if quick else DEMO
+    output = output or (TRIAL_OUTPUT if quick else OUTPUT)
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"output must be a folder or a place for one, got the file {output}")
     output.mkdir(parents=True, exist_ok=True)
     store = Store(output / "records")
     with LocalExecutor() as executor, progress(total=len(experiment.runs)) as listener:

@@ -27,8 +27,17 @@ def line(record: Record) -> str:
 
 
 def reason(text: str) -> str:
-    """The last line of a traceback, which says what went wrong."""
-    return (text.strip().splitlines() or ["no reason was noted"])[-1]
+    r"""What went wrong, from a traceback: the first line of the error, and the last where it says what to do.
+
+    Example:
+        >>> reason("Traceback:\n  File x\nValueError: no file a\nno file b\nWhat to do: fetch them")
+        'ValueError: no file a ... What to do: fetch them'
+    """
+    lines = text.strip().splitlines() or ["no reason was noted"]
+    # What a traceback indents is its stack; the error follows it.
+    stack = max((place for place, line in enumerate(lines) if line.startswith("  ")), default=-1)
+    error = lines[stack + 1 :] or lines[-1:]
+    return error[0] if len(error) == 1 else f"{error[0]} ... {error[-1]}"
 
 
 class Lines(Listener):

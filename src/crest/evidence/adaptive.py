@@ -2,13 +2,14 @@
 
 from crest.evidence.bars import both_errors
 from crest.evidence.budget import BUDGET, BUDGETS, adaptive, fixed, found_budget
-from crest.evidence.compare import SYSTEM_NAMES, by_seed, error, mean_error, missing, percent, verdict
+from crest.evidence.compare import by_seed, error, mean_error, missing, percent, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import SYSTEMS
 from crest.evidence.readouts import READOUTS
 from crest.evidence.seeds import THREE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
+from crest.report.names import SYSTEM_NAMES
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.stats import paired
 

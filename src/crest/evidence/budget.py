@@ -4,12 +4,13 @@ import statistics
 
 import numpy as np
 
-from crest.evidence.compare import SYSTEM_NAMES, error, mean_error, missing, verdict
+from crest.evidence.compare import error, mean_error, missing, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import MAIN, SYSTEMS
 from crest.evidence.seeds import THREE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
+from crest.report.names import SYSTEM_NAMES
 from crest.report.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.report.stats import Spread
 from crest.theory import budget_risk
@@ -65,7 +66,7 @@ def _panel(found: Found, system: str) -> Panel | None:
                 x=[found_budget(own)],
                 y=[mean_error(own, split)],
                 look="points",
-                colour="crest",
+                colour="crest" if split == "ood" else "core",
             )
         )
     chance = statistics.fmean(record.credit["id"].chance for record in own)

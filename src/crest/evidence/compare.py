@@ -12,25 +12,6 @@ from crest.report.stats import Paired, Spread, paired
 
 ATTENTION = ("attention", "scored_attention")
 """Both forms of attention: a learned query's dot product, and an MLP's score."""
-NAMES = {
-    "attention": "attention (dot)",
-    "scored_attention": "attention (MLP)",
-    "gated_attention": "gated attention",
-    "crest": "CREST",
-    "event_window": "event window",
-}
-"""How tables call a readout, where its key says too little."""
-SYSTEM_NAMES = {"gear": "SG-Drive", "impact": "Impact", "cwru": "CWRU"}
-
-
-def named(readout: str) -> str:
-    """A readout in words.
-
-    Example:
-        >>> named("crest"), named("mean")
-        ('CREST', 'mean')
-    """
-    return NAMES.get(readout, readout)
 
 
 def by_seed(records: Sequence[Record], split: str = "ood") -> dict[int, float]:

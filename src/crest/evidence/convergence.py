@@ -3,10 +3,11 @@
 import dataclasses
 import statistics
 
-from crest.evidence.compare import SYSTEM_NAMES, missing, named, percent, verdict
+from crest.evidence.compare import missing, percent, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
 from crest.training import SCHEDULES
 

@@ -1,23 +1,13 @@
 """Figure 4: attention against CREST across encoders and systems, the real bearings included."""
 
 from crest.evidence.bars import bars
-from crest.evidence.compare import (
-    SYSTEM_NAMES,
-    Contest,
-    by_seed,
-    contest,
-    credit,
-    error,
-    missing,
-    named,
-    percent,
-    verdict,
-)
+from crest.evidence.compare import Contest, by_seed, contest, credit, error, missing, percent, verdict
 from crest.evidence.cwru import CWRU
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN
 from crest.evidence.seeds import ONE, THREE
 from crest.experiments.grid import grid
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
 
 ENCODERS = {"pointwise": "pointwise", "local": "convolution", "gru": "GRU", "attention": "Transformer"}

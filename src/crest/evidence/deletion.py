@@ -2,10 +2,11 @@
 
 import statistics
 
-from crest.evidence.compare import SYSTEM_NAMES, missing, named, stronger_attention, verdict
+from crest.evidence.compare import missing, stronger_attention, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN, SYSTEMS
 from crest.experiments.record import Record
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
 
 AT = 0.1

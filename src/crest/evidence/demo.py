@@ -1,10 +1,11 @@
 """`make demo`: the failure and its repair on a small SG-Drive, on a development seed."""
 
-from crest.evidence.compare import credit, error, named, percent, stronger_attention
+from crest.evidence.compare import credit, error, percent, stronger_attention
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS
 from crest.evidence.teaser import trajectory_panels
 from crest.experiments.grid import grid
+from crest.report.names import named
 from crest.report.shown import Chart, Panel, Series, Shown, Table
 from crest.systems import Sizes
 
@@ -25,8 +26,10 @@ def table(found: Found) -> Table:
         rows.append((named(readout) + (" *" if readout == form else ""), *errors, *where))
     return Table(
         name="demo",
-        caption="SG-Drive, 512 training trajectories, one seed. ID: as in training; OOD: the speed no longer tells the "
-        "severity. CiE@1: how often the step with the most credit is an event; ECM: the share of the credit on events.",
+        caption=f"SG-Drive, {found.runs[0].sizes.train} training trajectories, one seed; errors in units of the label's "
+        "deviation. ID: as in training; OOD: the speed no longer tells the severity. * the form of attention with the lower ID "
+        "error: ΔOOD is against it. CiE@1: how often the step with the most credit is an event; ECM: the share of the "
+        "credit on events.",
         header=("readout", "ID error", "OOD error", "ΔOOD", "CiE@1", "ECM", "chance"),
         rows=tuple(rows),
     )

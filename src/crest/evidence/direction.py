@@ -1,23 +1,14 @@
 """Figure 5b: selecting transient steps against selecting stable ones."""
 
 from crest.evidence.bars import both_errors
-from crest.evidence.compare import (
-    SYSTEM_NAMES,
-    by_seed,
-    credit,
-    error,
-    mean_error,
-    missing,
-    named,
-    percent,
-    verdict,
-)
+from crest.evidence.compare import by_seed, credit, error, mean_error, missing, percent, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, SYSTEMS
 from crest.evidence.readouts import OTHERS, READOUTS
 from crest.evidence.seeds import FIVE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.stats import paired
 

@@ -3,11 +3,12 @@
 import statistics
 from collections.abc import Sequence
 
-from crest.evidence.compare import ATTENTION, missing, named, stronger_attention, verdict
+from crest.evidence.compare import ATTENTION, missing, stronger_attention, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.seeds import FIVE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
+from crest.report.names import named
 from crest.report.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 
 TEXT = "While attention trains, its event credit peaks early and then falls below chance"

@@ -2,14 +2,12 @@
 
 from crest.evidence.compare import (
     ATTENTION,
-    SYSTEM_NAMES,
     Contest,
     contest,
     credit,
     error,
     lower_error_claim,
     missing,
-    named,
     percent,
     stronger_attention,
     verdict,
@@ -17,6 +15,7 @@ from crest.evidence.compare import (
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.seeds import TEN
 from crest.experiments.grid import grid
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Claim, Panel, Series, Shown, Table
 
 FORMS = [*ATTENTION, "crest"]

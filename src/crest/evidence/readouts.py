@@ -1,11 +1,12 @@
 """The other readouts on both simulators, and the reference that sees the events."""
 
 from crest.evidence.bars import both_errors
-from crest.evidence.compare import SYSTEM_NAMES, by_seed, credit, error, named, percent
+from crest.evidence.compare import by_seed, credit, error, percent
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN, SYSTEMS
 from crest.evidence.seeds import FIVE
 from crest.experiments.grid import grid
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Panel, Shown, Table
 from crest.report.stats import paired
 
@@ -70,7 +71,11 @@ def _chart(found: Found) -> Chart:
 
 def show(found: Found) -> Shown:
     """The table and the errors."""
-    return Shown(tables=(_table(found),), charts=(_chart(found),))
+    note = (
+        "The event window averages features over the annotated steps: it knows where the events are, but not how to take "
+        "away what load or drift add to them, as a contrast with the rest does. It is a reference for the place, no upper bound."
+    )
+    return Shown(tables=(_table(found),), charts=(_chart(found),), notes=(note,))
 
 
 READOUTS = Experiment(

@@ -4,21 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from crest.evidence.bars import bars
-from crest.evidence.compare import (
-    SYSTEM_NAMES,
-    Contest,
-    contest,
-    credit,
-    error,
-    missing,
-    named,
-    percent,
-    verdict,
-)
+from crest.evidence.compare import Contest, contest, credit, error, missing, percent, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, SYSTEMS
 from crest.evidence.seeds import ONE
 from crest.experiments.grid import grid
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.systems import OUTSIDE, Sizes
 from crest.systems import REGIMES as SIMULATED

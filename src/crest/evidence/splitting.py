@@ -1,12 +1,13 @@
 """Sample splitting: each half of the channels is pooled over the steps that the other half selects."""
 
 from crest.evidence.bars import both_errors
-from crest.evidence.compare import SYSTEM_NAMES, by_seed, credit, error, missing, percent, verdict
+from crest.evidence.compare import by_seed, credit, error, missing, percent, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import MAIN, SYSTEMS
 from crest.evidence.seeds import THREE
 from crest.experiments.grid import grid
 from crest.experiments.record import Record
+from crest.report.names import SYSTEM_NAMES
 from crest.report.shown import Chart, Claim, Panel, Shown, Table
 from crest.report.stats import paired
 

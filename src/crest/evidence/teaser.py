@@ -1,11 +1,12 @@
 """Figure 1: one trajectory of SG-Drive, where attention reads, what CREST selects, and the errors."""
 
 from crest.evidence.bars import bars
-from crest.evidence.compare import SYSTEM_NAMES, by_seed, contest, named, stronger_attention
+from crest.evidence.compare import by_seed, contest, stronger_attention
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN, SYSTEMS
 from crest.experiments.grid import grid
 from crest.experiments.record import Record, Trace
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Mark, Panel, Series, Shown, Table
 
 SHOWN = 0

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from crest import rng
-from crest.evidence.compare import SYSTEM_NAMES, mean_credit, missing, named, stronger_attention, verdict
+from crest.evidence.compare import mean_credit, missing, stronger_attention, verdict
 from crest.evidence.experiment import Experiment, Found
 from crest.evidence.main import FORMS, MAIN, SYSTEMS
 from crest.experiments.record import Record
 from crest.experiments.study import Study
+from crest.report.names import SYSTEM_NAMES, named
 from crest.report.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.theory import (
     TwoChannel,

@@ -123,7 +123,9 @@ class Store:
                 raise ValueError(f"it is the record of {fields['id']!r}")
             return Record.from_dict(fields)
         except KeyError as error:
-            raise ValueError(f"{path} is not a record: it has no {error}") from error
+            raise ValueError(
+                f"{path} is not a record: it has no {error}; once it is moved away its run is done again"
+            ) from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
                 f"{path} is not a record, or damaged, or of another version of crest ({error}): once it is moved away its run "

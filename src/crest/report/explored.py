@@ -8,6 +8,7 @@ import numpy as np
 from crest.experiments.record import Record, Trace, Traces
 from crest.experiments.spec import RunSpec
 from crest.report.colours import COLOURS
+from crest.report.names import SYSTEM_NAMES, named
 
 DIGITS = 5
 """Of every number on the page: finer than a pixel, and half of the size."""
@@ -42,6 +43,7 @@ def _system(name: str, records: Sequence[Record]) -> dict[str, Any]:
     return {
         "name": name,
         "channels": _traces(records[0]).channels,
+        "rate": _traces(records[0]).sample_rate,
         "trajectories": [_trajectory(trace) for trace in trajectories.values()],
         "readouts": [
             _readout(label, record, trajectories) for label, record in zip(names, records, strict=True)
@@ -99,13 +101,14 @@ def _data_key(spec: RunSpec) -> str:
 
 def _system_words(spec: RunSpec) -> list[str]:
     """Names of a run's data, from what always says it to what only tells apart."""
-    name = spec.system if spec.regime == "default" else f"{spec.system}, {spec.regime}"
+    system = SYSTEM_NAMES.get(spec.system, spec.system)
+    name = system if spec.regime == "default" else f"{system}, {spec.regime}"
     return [name, _options(spec.system_options), f"seed {spec.seed}", f"{spec.sizes}"]
 
 
 def _readout_words(spec: RunSpec) -> list[str]:
     options = _options(spec.readout_options)
-    return [spec.readout, options, spec.encoder, spec.objective, f"seed {spec.seed}", spec.id]
+    return [named(spec.readout), options, spec.encoder, spec.objective, f"seed {spec.seed}", spec.id]
 
 
 def _options(options: Mapping[str, Any]) -> str:

@@ -23,7 +23,9 @@
 
   // The lists of a system; what was chosen before is kept where the new system has it too.
   function enter(system, readoutName) {
-    fill(selects.trajectory, system.trajectories.map(trajectoryName), 0);
+    // The first whose cue is broken, where there is one: that is what the page is about.
+    const first = Math.max(system.trajectories.findIndex((one) => one.split === "ood"), 0);
+    fill(selects.trajectory, system.trajectories.map(trajectoryName), first);
     const names = system.readouts.map((readout) => readout.name);
     fill(selects.readout, names, Math.max(names.indexOf(readoutName), 0));
   }
@@ -170,6 +172,6 @@
   crest.onChange(draw);
   fill(selects.system, systems.map((system) => system.name), 0);
   // CREST first where there is one: it has all rows.
-  enter(systems[0], "crest");
+  enter(systems[0], "CREST");
   draw();
 })();
