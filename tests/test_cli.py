@@ -124,7 +124,7 @@ def test_status_shows_why_a_run_failed_and_makes_no_folder(tmp_path: Path) -> No
         (("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"), "jobs is for this machine"),
         (("run", "main", "--cluster", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1"),
         (("run", "main", "--folder", "pyproject.toml"), "folder must be a folder"),
-        (("report", "--folder", "nowhere"), "nowhere does not exist"),
+        (("report", "--folder", "nowhere"), "nowhere is not a folder"),
         (("report", "--folder", "."), "folder must have records of the catalog, got none in ."),
         (
             ("report", "main", "theory", "--folder", "."),

@@ -33,7 +33,8 @@ def reason(text: str) -> str:
         >>> reason("Traceback:\n  File x\nValueError: no file a\nno file b\nWhat to do: fetch them")
         'ValueError: no file a ... What to do: fetch them'
     """
-    lines = text.strip().splitlines() or ["no reason was noted"]
+    lines = [line for line in text.strip().splitlines() if not line.startswith("Traceback")]
+    lines = lines or ["no reason was noted"]
     # What a traceback indents is its stack; the error follows it.
     stack = max((place for place, line in enumerate(lines) if line.startswith("  ")), default=-1)
     error = lines[stack + 1 :] or lines[-1:]
