@@ -14,7 +14,8 @@ from crest.evidence.deletion import DELETION, harm
 from crest.evidence.readouts import READOUTS
 from crest.evidence.regimes import REGIMES
 from crest.evidence.splitting import SPLITTING
-from crest.evidence.theory import DILUTION_STUDY, LAW, LAW_STUDY, THEORY
+from crest.evidence.theory import THEORY
+from crest.evidence.theory_studies import DILUTION_STUDY, LAW, LAW_STUDY
 from crest.experiments.spec import RunSpec
 from crest.report.names import named
 from crest.systems import OUTSIDE
