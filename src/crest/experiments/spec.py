@@ -2,13 +2,13 @@
 
 import dataclasses
 import functools
-import hashlib
 import inspect
 import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from crest.encoders import ENCODERS
+from crest.experiments.naming import digest, naming
 from crest.model import Model, make_model
 from crest.objectives import OBJECTIVES, make_objective
 from crest.readouts import READOUTS, REFERENCES, CrestConfig
@@ -36,7 +36,7 @@ class RunSpec:
 
     The id names everything that determines the numbers, defaults included (the simulator's parameters,
     CREST's constants, the encoder's sizes, the schedule), so a record is found again only while all of them
-    are the same.
+    are the same. What was added to the package later is left out at its neutral value (`crest.experiments.naming`).
 
     Args:
         system: gear, impact or cwru.
@@ -166,34 +166,48 @@ class RunSpec:
         system.pop("folder", None)
         return _plain("resolved", {"system": system, **{part: self._defaults(part) for part in _PARTS}})
 
+    def _naming(self) -> dict[str, dict[str, Any]]:
+        """What of `resolved` takes part in names."""
+        system = make_system(self.system, self.regime, **self.system_options)
+        resolved = self.resolved()
+        named = {"system": naming(type(system), resolved["system"])}
+        for part, registry in _PARTS.items():
+            named[part] = naming(registry[getattr(self, part)], resolved[part])
+            if "config" in named[part]:
+                named[part]["config"] = naming(CrestConfig, named[part]["config"])
+        return named
+
     @property
     def data_key(self) -> str:
         """Names what determines the data: runs that share it share their trajectories."""
         parts = {
             "format": FORMAT,
             "system": self.system,
-            "parameters": self.resolved()["system"],
+            "parameters": self._naming()["system"],
             "seed": self.seed,
-            "sizes": dataclasses.asdict(self.sizes),
+            "sizes": naming(Sizes, dataclasses.asdict(self.sizes)),
         }
-        return f"{self.system}-s{self.seed}-{_digest(parts)}"
+        return f"{self.system}-s{self.seed}-{digest(parts)}"
 
     def _canonical(self) -> dict[str, Any]:
         fields = {key: value for key, value in self.to_dict().items() if not key.endswith("_options")}
-        return {"format": FORMAT, **fields, "resolved": self.resolved()}
+        fields = naming(RunSpec, fields)
+        fields["sizes"] = naming(Sizes, fields["sizes"])
+        fields["schedule"] = naming(Schedule, fields["schedule"])
+        return {"format": FORMAT, **fields, "resolved": self._naming()}
 
     @functools.cached_property
     def setting(self) -> str:
         """Names everything but the seed (and what else is looked at): its runs differ by chance alone."""
         apart = ("seed", "observe_every", "measures")
-        return _digest({key: value for key, value in self._canonical().items() if key not in apart})
+        return digest({key: value for key, value in self._canonical().items() if key not in apart})
 
     @functools.cached_property
     def id(self) -> str:
         """Readable stem and hash of the canonical form: the name of the run's record."""
         stem = [self.system, self.regime, self.encoder, self.readout, self.objective, f"s{self.seed}"]
         words = [word for word in stem if word not in ("default", "mse")]
-        return "-".join([*words, _digest(self._canonical())])
+        return "-".join([*words, digest(self._canonical())])
 
 
 def _plain(name: str, options: Options) -> dict[str, Any]:
@@ -248,8 +262,3 @@ def _check(parts: str) -> None:
 def _known(argument: str, value: str, choices: Any) -> None:
     if value not in choices:
         raise ValueError(f"{argument} must be one of {', '.join(choices)}, got {value!r}")
-
-
-def _digest(parts: Mapping[str, Any]) -> str:
-    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:10]

@@ -1,0 +1,57 @@
+"""What names a run, and the rule by which the package grows without renaming one.
+
+The id of a run is a hash of everything that determines its numbers, defaults included. So whatever is added later,
+a field of the spec, a keyword of a readout, a parameter of a simulator, would rename every record that was published
+before. Hence the rule: **what is new declares a neutral value here, at which it does what was done before it came,
+and is left out of the hash at that value.** What cannot change a number never enters the hash.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+NEUTRAL: dict[str, dict[str, Any]] = {}
+"""The neutral value of each parameter that came after the first published records, by class and name.
+
+`{"CrestReadout": {"background": "slow"}, "RunSpec": {"remedy": "none"}}`, with plain values as JSON has them. A line
+is never removed, and its value never changes: the ids of published records depend on it.
+"""
+
+INERT: dict[str, Any] = {"validate": True}
+"""Parameters that cannot change a number, by name, with what the first published ids have in their place.
+
+One that comes later is popped from the parameters instead, as `RunSpec.resolved` does with the folder of recordings.
+"""
+
+
+def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a class that take part in the name of a run: without those at their neutral value.
+
+    Example:
+        >>> from crest.readouts import MeanReadout
+        >>> naming(MeanReadout, {"validate": False})
+        {'validate': True}
+    """
+    neutral = NEUTRAL.get(owner.__name__, {})
+    return {
+        name: INERT.get(name, value)
+        for name, value in values.items()
+        # Compared as JSON: in Python False is 0 and 1 is 1.0.
+        if name not in neutral or canonical_json(value) != canonical_json(neutral[name])
+    }
+
+
+def digest(parts: Mapping[str, Any]) -> str:
+    """Ten hexadecimal digits that name these plain values.
+
+    Example:
+        >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+        True
+    """
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:10]
+
+
+def canonical_json(value: Any) -> str:
+    """The one way to write plain values down; NaN and infinity are refused."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
