@@ -35,7 +35,7 @@ bench: $(VENV)/.installed
 	$(RUN) -m crest bench
 
 pictures: $(VENV)/.installed
-	$(RUN) -m crest.evidence.readme
+	$(RUN) -m crest.lab.report.readme
 
 docs: $(VENV)/.installed
 	$(RUN) -m pip install --quiet -c constraints.txt -e '.[docs]'

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import torch
 
-from crest.experiments.executors import LocalExecutor, cores
-from crest.experiments.spec import RunSpec
-from crest.experiments.store import Store
-from crest.experiments.sweep import sweep
-from crest.model import make_model
-from crest.objectives import Batch, MeanSquaredError
+from crest.lab.model import make_model
+from crest.lab.objectives import Batch, MeanSquaredError
+from crest.lab.runs.executors import LocalExecutor, cores
+from crest.lab.runs.spec import RunSpec
+from crest.lab.runs.store import Store
+from crest.lab.runs.sweep import sweep
+from crest.lab.training import SCHEDULES, Schedule
 from crest.systems import Sizes, make_system
-from crest.training import SCHEDULES, Schedule
 
 READOUTS = ("mean", "attention", "scored_attention", "crest")
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
-from crest.kernels import gear as gear_kernel
 from crest.systems import GearSystem, ImpactSystem
+from crest.systems.kernels import gear as gear_kernel
 
 Floats = npt.NDArray[np.float64]
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)

@@ -6,13 +6,14 @@ The wrappers disturb tracing (compile, export) and answer before a public door c
 """
 
 import os
-from pathlib import Path
 
 # Some virtual machines report bfloat16 matrix instructions that they cannot execute: the process would die.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 
 import pytest
 import torch
+
+from places import SOURCE
 
 # Tensors here are small, and pytest's workers share the cores: a second thread makes training many times slower.
 torch.set_num_threads(1)
@@ -21,9 +22,11 @@ CHECK_SHAPES = os.environ.get("CREST_CHECK_SHAPES", "1") == "1"
 if CHECK_SHAPES:
     from jaxtyping import install_import_hook
 
-    # Not the kernels: numba compiles them itself and must not meet a wrapper.
-    package = Path(__file__).parents[1] / "src" / "crest"
-    modules = [f"crest.{path.stem}" for path in package.iterdir() if path.stem not in ("__init__", "kernels")]
+    # Not the kernels: numba compiles them itself and must not meet a wrapper. Naming a package covers what is in it.
+    modules = [
+        *(f"crest.{path.stem}" for path in SOURCE.iterdir() if path.stem not in ("__init__", "systems")),
+        *(f"crest.systems.{path.stem}" for path in (SOURCE / "systems").iterdir() if path.stem != "kernels"),
+    ]
     # The tower lets an int stand where a float is asked for, as every static checker does.
     install_import_hook(modules, "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crest.evaluation import Budget, Score
-from crest.evidence.experiment import Experiment, Found
-from crest.experiments.record import CreditMeans, Harm, Look, Record, Trace, Traces
-from crest.experiments.spec import RunSpec
-from crest.experiments.store import Store
-from crest.report.shown import Claim, Shown, Table
+from crest.lab.evaluation import Budget, Score
+from crest.lab.evidence.experiment import Experiment, Found
+from crest.lab.evidence.shown import Claim, Shown, Table
+from crest.lab.runs.record import CreditMeans, Harm, Look, Record, Trace, Traces
+from crest.lab.runs.spec import RunSpec
+from crest.lab.runs.store import Store
 from sweeping import made_up
 
 STEPS = 12

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-PLACES = [os.environ.get("CREST_DATA"), Path(__file__).parents[2] / "shared" / "data"]
+from places import ROOT
+
+PLACES = [os.environ.get("CREST_DATA"), ROOT.parent / "shared" / "data"]
 FOLDERS = [Path(place) / part for place in PLACES if place for part in ("cwru", ".")]
 FOLDER = next((folder for folder in FOLDERS if (folder / "105.mat").exists()), None)
 

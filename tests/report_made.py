@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from crest.evaluation import Score
-from crest.experiments.record import Record, Trace, Traces
-from crest.experiments.spec import RunSpec
-from crest.report.shown import Chart, Claim, Mark, Panel, Piece, Series, Shown, Table
+from crest.lab.evaluation import Score
+from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Piece, Series, Shown, Table
+from crest.lab.runs.record import Record, Trace, Traces
+from crest.lab.runs.spec import RunSpec
 
 STEPS = 40
 

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from crest.evaluation import Score
-from crest.experiments.executors import LocalExecutor
-from crest.experiments.record import CreditMeans, Record
-from crest.experiments.spec import RunSpec
-from crest.experiments.store import Store
-from crest.experiments.sweep import Listener, sweep
+from crest.lab.evaluation import Score
+from crest.lab.runs.executors import LocalExecutor
+from crest.lab.runs.record import CreditMeans, Record
+from crest.lab.runs.spec import RunSpec
+from crest.lab.runs.store import Store
+from crest.lab.runs.sweep import Listener, sweep
+from crest.lab.training import Schedule
 from crest.systems import Sizes
-from crest.training import Schedule
 
 FOREVER = 10**7
 """Epochs of a run that is still going when the test ends it."""

@@ -2,11 +2,11 @@
 
 import importlib
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from places import ROOT
+
 MAP = (ROOT / "docs" / "paper_map.md").read_text()
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from crest.experiments.spec import RunSpec
+from crest.lab.runs.spec import RunSpec
+from crest.lab.training import Schedule
 from crest.systems import Sizes, Trajectories
-from crest.training import Schedule
 
 STEPS = 24
 

@@ -1,5 +1,5 @@
 """`python -m crest` is the command line."""
 
-from crest.cli import main
+from crest.lab.cli import main
 
 main()

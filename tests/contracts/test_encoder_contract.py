@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from crest import rng
-from crest.encoders import ENCODERS, WIDTH, Encoder, LocalEncoder, make_encoder
-from crest.encoders.attention import positions
+from crest.lab.encoders import ENCODERS, WIDTH, Encoder, LocalEncoder, make_encoder
+from crest.lab.encoders.attention import positions
 
 CHANNELS = 3
 VARIANTS: dict[str, dict[str, int]] = {

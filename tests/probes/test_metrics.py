@@ -18,8 +18,7 @@ pytest.importorskip("torchmetrics")
 from torchmetrics import MetricCollection
 
 from crest.probes.metrics import CreditInEvent
-
-SOURCE = Path(__file__).parents[2] / "src"
+from places import SOURCE
 
 
 def data(n: int = 24, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -225,7 +224,7 @@ def test_two_processes_equal_one(tmp_path: Path) -> None:
     torch.save(parts[3:], tmp_path / "1.pt")
     script = tmp_path / "worker.py"
     script.write_text(textwrap.dedent(WORKER))
-    environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"PYTHONPATH": str(SOURCE.parent), "OMP_NUM_THREADS": "1"}
     workers = [
         subprocess.Popen(
             [sys.executable, str(script), str(tmp_path), str(rank)], stdout=subprocess.PIPE, env=environment
@@ -253,7 +252,7 @@ def test_probes_import_without_torchmetrics() -> None:
         except ImportError as error:
             print(error)
     """
-    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
     command = [sys.executable, "-c", textwrap.dedent(code)]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert answer.stdout.strip() == "CreditInEvent needs torchmetrics: pip install 'crest-readout[metrics]'"

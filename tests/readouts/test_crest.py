@@ -1,7 +1,6 @@
 import copy
 import dataclasses
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.selection import masked_means
+from places import DOCS
 from reference.crest_reference import crest as reference
 
 MODES = {
@@ -332,7 +332,7 @@ def test_splitting_removes_the_bias_of_selecting_on_noise() -> None:
 
 
 def test_every_constant_says_where_it_comes_from() -> None:
-    choices = (Path(__file__).parents[2] / "docs" / "choices.md").read_text()
+    choices = (DOCS / "choices.md").read_text()
     sections = {
         re.sub(r"[^a-z0-9 -]", "", title.lower()).strip().replace(" ", "-")
         for title in re.findall(r"^#+ (.+)$", choices, flags=re.MULTILINE)

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from crest.kernels import gear as kernel
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import CUE_CLIP, biased_labels
+from crest.systems.kernels import gear as kernel
 from crest.systems.parameters import require
 
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from crest.kernels import impact as kernel
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import biased_labels
+from crest.systems.kernels import impact as kernel
 from crest.systems.parameters import require
 
 
@@ -24,7 +24,7 @@ class ImpactSystem:
     out of distribution the two are independent, with the same marginals. The sensors are such that no single
     step tells a contact: the zero of the position sensor is unknown, the accelerometer saturates at impacts
     and drifts slowly. How long it saturates tells the stiffness. The motion is exact, see
-    `crest.kernels.impact`. Time is in units where the oscillator's angular frequency is 1. Reasons:
+    `crest.systems.kernels.impact`. Time is in units where the oscillator's angular frequency is 1. Reasons:
     docs/choices.md#impact-oscillator.
     """
 

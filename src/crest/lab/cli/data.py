@@ -1,0 +1,50 @@
+"""`crest data`: public recordings."""
+
+# ruff: noqa: PLC0415
+
+from pathlib import Path
+from typing import Literal
+
+from cyclopts import App
+
+from crest.lab.cli.console import console
+
+app = App(name="data", help="Public recordings.")
+
+
+@app.command
+def fetch(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path | None = None) -> None:
+    """Fetch recordings, each checked by its SHA-256; what is there and right is not fetched again.
+
+    Parameters
+    ----------
+    name
+        cwru: the sixteen inner-race recordings of the Case Western Reserve bearing data.
+    from_dir
+        A folder that has the files already: they are checked and copied.
+    folder
+        Where they go; the environment variable CREST_DATA, or a cache folder, unless given.
+    """
+    from crest.systems.cwru import files as cwru_files
+
+    console.print(f"{name}: {cwru_files.fetch(folder, from_dir=from_dir)}", markup=False)
+
+
+@app.command
+def check(name: Literal["cwru"], *, folder: Path | None = None) -> None:
+    """Say of each recording whether it is there and right.
+
+    Parameters
+    ----------
+    name
+        cwru.
+    folder
+        Where to look; the environment variable CREST_DATA, or a cache folder, unless given.
+    """
+    from crest.systems.cwru import files as cwru_files
+
+    states = cwru_files.check(folder)
+    for state in states:
+        console.print(f"{state.file.name:<10}{state.detail or state.state}", markup=False, highlight=False)
+    if any(state.state != "present" for state in states):
+        raise SystemExit(f"fetch what is missing with: crest data fetch {name}")

@@ -1,0 +1,85 @@
+"""`crest doctor`: what this machine has for the runs."""
+
+# ruff: noqa: PLC0415
+
+import os
+import platform
+import shutil
+from importlib import metadata
+from pathlib import Path
+
+import crest
+from crest.lab.cli.console import console
+
+PACKAGES = ("torch", "numpy", "numba", "scipy", "scikit-learn", "safetensors", "matplotlib", "distributed")
+
+
+def doctor(*, cluster: str | None = None, folder: Path = Path("results")) -> None:
+    """Print versions, cores, data found, room for records, and whether a cluster can be reached.
+
+    Parameters
+    ----------
+    cluster
+        Address of a Dask scheduler to look for.
+    folder
+        Where records would go.
+    """
+    from crest.lab.runs.executors import cores
+    from crest.lab.runs.provenance import commit
+
+    lines = {
+        "crest": f"{crest.__version__}, commit {commit() or 'unknown'}",
+        "python": f"{platform.python_version()} on {platform.platform(terse=True)}, {platform.machine()}",
+        "packages": ", ".join(_version(name) for name in PACKAGES),
+        "cores": f"{cores()} for this process, {os.cpu_count()} in the machine",
+        "bearings": _bearings(),
+        "records": _records(folder),
+        "cluster": _cluster(cluster),
+    }
+    for name, text in lines.items():
+        console.print(f"{name:<10}{text}", markup=False)
+    if cluster is not None and not lines["cluster"].startswith("reached"):
+        raise SystemExit(1)
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        return f"{package} missing"
+
+
+def _bearings() -> str:
+    from crest.systems.cwru import files as cwru_files
+
+    states = cwru_files.check(None)
+    present = sum(state.state == "present" for state in states)
+    remedy = "" if present == len(states) else "; fetch them with: crest data fetch cwru"
+    return f"{present} of {len(states)} recordings in {cwru_files.data_folder()}{remedy}"
+
+
+def _records(folder: Path) -> str:
+    from crest.lab.runs.store import Store
+
+    place = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    free = f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free"
+    if not place.is_dir():
+        return f"{place} is a file, no folder for records"
+    if not os.access(place, os.W_OK):
+        return f"{place} is not writable, {free}"
+    if place != folder.absolute():
+        return f"none yet: {folder} will be made, {free}"
+    store = Store(folder)
+    return f"{len(store.ids())} in {folder}, {len(store.failures())} failed, {free}"
+
+
+def _cluster(address: str | None) -> str:
+    if address is None:
+        return "not asked for; look with --cluster ADDRESS"
+    from crest.lab.runs.executors import ClusterExecutor
+
+    try:
+        with ClusterExecutor(address) as executor:
+            return f"reached {address}: {executor.threads or 'no'} worker threads"
+    except (ImportError, OSError, ValueError) as error:
+        return str(error)

@@ -1,0 +1,152 @@
+"""How far a sweep is: a bar on a terminal, plain lines elsewhere."""
+
+from rich.console import Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from crest.lab.cli.console import console
+from crest.lab.runs.record import Record
+from crest.lab.runs.sweep import Listener
+
+
+def line(record: Record) -> str:
+    """A finished run in one line.
+
+    ID and OOD error always stand together.
+    """
+    seconds = sum(record.seconds.values())
+    return f"{record.id}  ID {record.score.id:.3f}  OOD {record.score.ood:.3f}  {seconds:.0f} s"
+
+
+def reason(text: str) -> str:
+    r"""What went wrong, from a traceback: the first line of the error, and the last where it says what to do.
+
+    Example:
+        >>> reason("Traceback:\n  File x\nValueError: no file a\nno file b\nWhat to do: fetch them")
+        'ValueError: no file a ... What to do: fetch them'
+    """
+    lines = [line for line in text.strip().splitlines() if not line.startswith("Traceback")]
+    lines = lines or ["no reason was noted"]
+    # What a traceback indents is its stack; the error follows it.
+    stack = max((place for place, line in enumerate(lines) if line.startswith("  ")), default=-1)
+    error = lines[stack + 1 :] or lines[-1:]
+    return error[0] if len(error) == 1 else f"{error[0]} ... {error[-1]}"
+
+
+class Lines(Listener):
+    """One plain line for each thing that happens, with its place in the whole."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.settled = 0
+
+    def __enter__(self) -> "Lines":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing to put away."""
+
+    def say(self, text: str, *, settles: bool = False) -> None:
+        """Print a line; `settles` counts one run as settled."""
+        self.settled += settles
+        console.print(f"[{self.settled}/{self.total}] {text}", markup=False)
+
+    def found(self, run_id: str) -> None:  # noqa: ARG002
+        """Counted without a line: a resumed sweep may find hundreds."""
+        self.settled += 1
+
+    def waiting(self, run_id: str) -> None:
+        """Name what another process is doing."""
+        self.say(f"{run_id}  another process is at it")
+
+    def died(self, run_id: str) -> None:
+        """Name what is tried again."""
+        self.say(f"{run_id}  its process died, trying again")
+
+    def done(self, record: Record) -> None:
+        """Show the finished run."""
+        self.say(line(record), settles=True)
+
+    def failed(self, run_id: str, text: str) -> None:
+        """Name the failure."""
+        self.say(f"{run_id}  failed: {reason(text)}", settles=True)
+
+
+class Bar(Listener):
+    """A bar with runs done and total, time passed and left, and below it the runs that are going on."""
+
+    def __init__(self, total: int) -> None:
+        self.bar = Progress(
+            TextColumn("runs"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            # Runs take from seconds to minutes: an estimate over the last few would jump.
+            TimeRemainingColumn(elapsed_when_finished=False),
+            console=console,
+            speed_estimate_period=3600,
+        )
+        self.task = self.bar.add_task("runs", total=total)
+        self.running: list[str] = []
+        self.live = Live(Group(self.bar), console=console, refresh_per_second=4)
+
+    def __enter__(self) -> "Bar":
+        self.live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.running.clear()
+        self._show()
+        self.live.stop()
+
+    def _show(self) -> None:
+        names = [Text(f"  {name}", style="dim") for name in self.running]
+        self.live.update(Group(self.bar, *names))
+
+    def _settled(self, run_id: str) -> None:
+        self.running = [name for name in self.running if name != run_id]
+        self.bar.advance(self.task)
+        self._show()
+
+    def found(self, run_id: str) -> None:  # noqa: ARG002
+        """What was there does not count for the time left."""
+        task = self.bar.tasks[0]
+        self.bar.update(self.task, total=(task.total or 0) - 1)
+
+    def waiting(self, run_id: str) -> None:
+        """Name what another process is doing."""
+        console.print(f"{run_id}  another process is at it", markup=False)
+
+    def started(self, run_id: str) -> None:
+        """Show it below the bar."""
+        self.running.append(run_id)
+        self._show()
+
+    def died(self, run_id: str) -> None:
+        """Name what is tried again."""
+        self.running = [name for name in self.running if name != run_id]
+        console.print(f"{run_id}  its process died, trying again", markup=False)
+
+    def done(self, record: Record) -> None:
+        """Show the finished run above the bar."""
+        console.print(line(record), markup=False)
+        self._settled(record.id)
+
+    def failed(self, run_id: str, text: str) -> None:
+        """Name the failure above the bar."""
+        console.print(f"{run_id}  failed: {reason(text)}", markup=False, style="red")
+        self._settled(run_id)
+
+
+def progress(total: int) -> Lines | Bar:
+    """A bar where somebody looks at a terminal, lines where the output goes to a file."""
+    return Bar(total) if console.is_terminal else Lines(total)

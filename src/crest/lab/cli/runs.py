@@ -1,0 +1,144 @@
+"""`crest run` and `crest status`: do the runs of an experiment, and see what is there."""
+
+# ruff: noqa: PLC0415
+
+import contextlib
+import logging
+import shlex
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crest.lab.cli.console import INTERRUPTED, console, errors
+
+if TYPE_CHECKING:
+    from crest.lab.evidence.experiment import Experiment
+
+RESULTS = Path("results")
+
+
+def experiments(names: list[str], quick: bool) -> "list[Experiment]":
+    """The experiments of these names, or all; in their quick form if asked for."""
+    from crest.lab.evidence import experiments_of
+
+    chosen = experiments_of(names or ["all"])
+    return [experiment.quick() for experiment in chosen] if quick else chosen
+
+
+def run(
+    *names: str,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    folder: Path = RESULTS,
+    quick: bool = False,
+) -> None:
+    """Do the runs of an experiment that are not there yet. Stop and start it as you like.
+
+    Parameters
+    ----------
+    names
+        Experiments of the catalog (`crest status` lists them), or all.
+    jobs
+        Processes at a time, one thread each; as many as cores unless given.
+    cluster
+        Address of a Dask scheduler, such as tcp://host:8786, to run there instead of here.
+    folder
+        Where the records go, one JSON per run.
+    quick
+        A trial of the machinery in seconds: one seed, 32 trajectories, two epochs. Its numbers mean nothing.
+    """
+    from crest.lab.cli.progress import progress
+    from crest.lab.evidence.experiment import distinct
+    from crest.lab.runs.executors import ClusterExecutor, LocalExecutor
+    from crest.lab.runs.store import Store
+    from crest.lab.runs.sweep import sweep
+
+    if not names:
+        raise ValueError("names must hold an experiment or all: `crest status` lists them")
+    if cluster is not None and jobs is not None:
+        raise ValueError("jobs is for this machine: a cluster decides by itself how many run at a time")
+    chosen = experiments(list(names), quick)
+    specs = distinct(chosen)
+    executor = LocalExecutor(jobs) if cluster is None else ClusterExecutor(cluster)
+    store = Store(folder)
+    # Batch systems and containers end a program by this signal: as by Ctrl-C, nothing is left lying around.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # What its client says when a scheduler dies is said in one sentence below.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if isinstance(executor, ClusterExecutor) and not executor.threads:
+        errors.print(f"crest: waiting for a worker at {cluster}", markup=False)
+    try:
+        with executor, progress(total=len(specs)) as listener:
+            outcome = sweep(specs, store, executor, listener=listener)
+    except KeyboardInterrupt:
+        there = sum(spec.id in store for spec in specs)
+        options = {"--folder": str(folder), "--jobs": jobs, "--cluster": cluster}
+        given = [word for key, value in options.items() if value is not None for word in (key, str(value))]
+        again = ["crest", "run", *names, *given, *(["--quick"] if quick else [])]
+        errors.print(
+            f"crest: stopped; {there} of {len(specs)} runs are kept. Go on with: {shlex.join(again)}",
+            markup=False,
+        )
+        raise SystemExit(INTERRUPTED) from None
+    failures: list[str] = []
+    for study in {study.id: study for one in chosen for study in one.studies}.values():
+        try:
+            computed = study.ensure(store.folder)
+        except (OSError, ValueError) as error:
+            # Recordings may be missing: the records of the others are there all the same, and the counts follow.
+            failures.append(f"{study.name}: {error}")
+        else:
+            if computed:
+                console.print(f"computed {study.name}", markup=False)
+    console.print(
+        f"{len(outcome.done)} done, {len(outcome.found)} found done, {len(outcome.failed)} failed; "
+        f"records in {folder}",
+        markup=False,
+    )
+    for failure in failures:
+        errors.print(f"crest: {failure}", markup=False)
+    if outcome.failed:
+        raise SystemExit(f"crest: what went wrong is in {folder}/*.error; the next run tries again")
+    if failures:
+        raise SystemExit(1)
+
+
+def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
+    """Say per experiment how many runs are done, missing and failed; name what failed.
+
+    Parameters
+    ----------
+    names
+        Experiments of the catalog; all of them unless given.
+    folder
+        Where the records are.
+    quick
+        Of the trial.
+    """
+    from rich.table import Table
+
+    from crest.lab.cli.progress import reason
+    from crest.lab.runs.store import Store
+
+    chosen = experiments(list(names), quick)
+    if not folder.exists():
+        console.print(f"no records yet: {folder} does not exist", markup=False)
+    store = Store(folder) if folder.exists() else None
+    there, failures = (set(), set()) if store is None else (store.ids(), store.failures())
+    table = Table("experiment", "shows", "runs", "done", "missing", "failed", box=None, pad_edge=False)
+    reasons: dict[str, str] = {}
+    for experiment in chosen:
+        ids = list(dict.fromkeys(spec.id for spec in experiment.runs))
+        kept = there | {study.id for study in experiment.studies if study.done(folder)}
+        ids += [study.id for study in experiment.studies]
+        done, broken = [i for i in ids if i in kept], [i for i in ids if i in failures]
+        counts = (len(ids), len(done), len(ids) - len(done) - len(broken), len(broken))
+        table.add_row(experiment.name, experiment.evidence, *map(str, counts))
+        if store is not None:
+            for name in broken:
+                # A run that succeeds meanwhile takes its note away.
+                with contextlib.suppress(FileNotFoundError):
+                    reasons[name] = reason(store.failure(name))
+    console.print(table)
+    for name, why in reasons.items():
+        console.print(f"failed: {folder / name}.error: {why}", markup=False)

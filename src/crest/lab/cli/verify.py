@@ -1,0 +1,110 @@
+"""`crest verify`: train some kept runs again and compare."""
+
+# ruff: noqa: PLC0415
+
+import secrets
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crest.lab.cli.console import console, errors
+
+if TYPE_CHECKING:
+    from crest.lab.runs.record import Record
+    from crest.lab.runs.verify import Check
+
+
+def verify(
+    *,
+    sample: int,
+    folder: Path = Path("results"),
+    seed: int | None = None,
+    cheapest: bool = False,
+    jobs: int | None = None,
+) -> None:
+    """Train some of the kept runs again and say whether the same comes out; exit status 1 where it does not.
+
+    Parameters
+    ----------
+    sample
+        How many runs, drawn at random.
+    folder
+        Where the records are; nothing there is changed.
+    seed
+        Of the draw, to have the same runs again; a fresh one, which is printed, unless given.
+    cheapest
+        Take the runs that took the shortest instead of random ones.
+    jobs
+        Processes at a time, one thread each; as many as cores unless given.
+    """
+    from crest.lab.cli.progress import progress
+    from crest.lab.runs import verify as verifying
+    from crest.lab.runs.executors import LocalExecutor
+    from crest.lab.runs.store import Store
+
+    if cheapest and seed is not None:
+        raise ValueError(f"seed is for a random sample: with --cheapest nothing is drawn, got {seed}")
+    if not folder.exists():
+        raise ValueError(f"folder must have the records of runs, but {folder} does not exist")
+    executor = LocalExecutor(jobs)
+    here, absent = verifying.with_data(verifying.readable(Store(folder)))
+    _say_what_is_left_out(absent)
+    if not here:
+        raise ValueError(f"no record of {folder} can be verified here: the data of all of them are missing")
+    if cheapest:
+        chosen = verifying.cheapest(here, sample)
+        how = "those that took the shortest"
+    else:
+        drawn_by = secrets.randbelow(2**32) if seed is None else seed
+        chosen = verifying.drawn(here, sample, drawn_by)
+        how = f"drawn with --seed {drawn_by}"
+    console.print(f"{len(chosen)} of {len(here)} runs are done again, {how}", markup=False)
+    # As for `crest run`: ended by a signal, it leaves no folder of trial records behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with executor, progress(total=len(chosen)) as listener:
+        checks = verifying.verify(chosen, executor, listener=listener)
+    _show(checks)
+    wrong = [check for check in checks if not check.agrees]
+    if wrong:
+        verb = "does" if len(wrong) == 1 else "do"
+        raise SystemExit(
+            f"crest: {len(wrong)} of {len(checks)} runs {verb} not agree with the records in {folder}; what "
+            "counts as equal is in docs/choices.md#tolerance"
+        )
+    console.print("All agree within the tolerance of docs/choices.md#tolerance.", markup=False)
+
+
+def _say_what_is_left_out(absent: dict[str, str]) -> None:
+    """One line for each reason, not for each run: a missing folder concerns all runs that read it."""
+    for reason in dict.fromkeys(absent.values()):
+        names = [name for name, why in absent.items() if why == reason]
+        first, *_, remedy = reason.splitlines()
+        errors.print(f"crest: left out {len(names)} runs such as {names[0]}: {first}. {remedy}", markup=False)
+
+
+def _show(checks: "list[Check]") -> None:
+    from rich.table import Table
+
+    from crest.lab.runs.verify import surroundings
+
+    table = Table(
+        "run", "kept ID", "OOD", "CiE@1", "new ID", "OOD", "CiE@1", "agrees", box=None, pad_edge=False
+    )
+    for check in checks:
+        new = ("-",) * 3 if check.new is None else _numbers(check.new)
+        table.add_row(check.kept.id, *_numbers(check.kept), *new, "yes" if check.agrees else "NO")
+    console.print(table)
+    for check in checks:
+        others = surroundings(check.kept, check.new) if check.differences and check.new is not None else []
+        for text in (*check.differences, *others):
+            console.print(f"{check.kept.id}: {text}", markup=False)
+
+
+def _numbers(record: "Record") -> tuple[str, str, str]:
+    """ID and OOD error and CiE@1 on the ID split; a dash where nobody knows the events."""
+    credit = record.credit.get("id")
+    return (
+        f"{record.score.id:.3f}",
+        f"{record.score.ood:.3f}",
+        "-" if credit is None else f"{credit.cie:.2f}",
+    )

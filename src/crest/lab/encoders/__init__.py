@@ -1,0 +1,41 @@
+"""Encoders: signals (B, T, C) -> step features (B, T, D). To add one: a file, a line here, a test."""
+
+from typing import Any
+
+from crest.lab.encoders.attention import AttentionEncoder
+from crest.lab.encoders.base import WIDTH, Encoder
+from crest.lab.encoders.gru import GruEncoder
+from crest.lab.encoders.local import LocalEncoder
+from crest.lab.encoders.pointwise import PointwiseEncoder
+
+ENCODERS: dict[str, type[Encoder]] = {
+    "pointwise": PointwiseEncoder,
+    "local": LocalEncoder,
+    "gru": GruEncoder,
+    "attention": AttentionEncoder,
+}
+"""Encoders by name."""
+
+
+def make_encoder(name: str, channels: int, **options: Any) -> Encoder:
+    """The encoder of that name for signals with `channels` channels.
+
+    Example:
+        >>> make_encoder("gru", 3).width
+        32
+    """
+    if name not in ENCODERS:
+        raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {name!r}")
+    return ENCODERS[name](channels, **options)
+
+
+__all__ = [
+    "ENCODERS",
+    "WIDTH",
+    "AttentionEncoder",
+    "Encoder",
+    "GruEncoder",
+    "LocalEncoder",
+    "PointwiseEncoder",
+    "make_encoder",
+]

@@ -1,0 +1,126 @@
+"""Statistics that pieces share: which form of attention is the stronger, and CREST against it."""
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from crest.lab.evidence.experiment import Found
+from crest.lab.evidence.shown import Claim, Verdict
+from crest.lab.evidence.stats import Paired, Spread, paired
+from crest.lab.runs.record import Record
+
+ATTENTION = ("attention", "scored_attention")
+"""Both forms of attention: a learned query's dot product, and an MLP's score."""
+
+
+def by_seed(records: Sequence[Record], split: str = "ood") -> dict[int, float]:
+    """The error of a split by seed."""
+    return {record.spec.seed: getattr(record.score, split) for record in records}
+
+
+def mean_error(records: Sequence[Record], split: str = "ood") -> float:
+    """The mean over seeds."""
+    return statistics.fmean(by_seed(records, split).values())
+
+
+def error(records: Sequence[Record], split: str = "ood") -> str:
+    """Mean and deviation over seeds, as text; a dash without records."""
+    return str(Spread.of(list(by_seed(records, split).values()))) if records else "-"
+
+
+def mean_credit(records: Sequence[Record], part: str) -> float:
+    """A part of the credit on the ID split, the mean over seeds."""
+    return statistics.fmean(getattr(record.credit["id"], part) for record in records)
+
+
+def credit(records: Sequence[Record], part: str) -> str:
+    """A part of the credit (cie, ecm, precision, chance) on the ID split, as text."""
+    if not records or not all("id" in record.credit for record in records):
+        return "-"
+    return Spread.of([getattr(record.credit["id"], part) for record in records]).text(2)
+
+
+def stronger_attention(found: Found, **fields: Any) -> str | None:
+    """The form of attention with the lower ID error in this setting; None while a run of one is missing."""
+    if not all(found.declared(**fields, readout=form) for form in ATTENTION):
+        return None
+    if not all(found.complete(**fields, readout=form) for form in ATTENTION):
+        return None
+    forms = {form: found.of(**fields, readout=form) for form in ATTENTION}
+    return min(forms, key=lambda form: mean_error(forms[form], "id"))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Contest:
+    """CREST against the stronger form of attention on the same seeds."""
+
+    form: str
+    attention: list[Record]
+    crest: list[Record]
+    ood: Paired
+
+    @property
+    def id_ratio(self) -> float:
+        """CREST's ID error over attention's."""
+        return mean_error(self.crest, "id") / mean_error(self.attention, "id")
+
+    def credit_ratio(self, part: str) -> float:
+        """CREST's credit over attention's."""
+        return mean_credit(self.crest, part) / max(mean_credit(self.attention, part), 1e-9)
+
+
+def contest(found: Found, **fields: Any) -> Contest | None:
+    """CREST against the stronger attention; None while a run of the three is missing."""
+    readouts = (*ATTENTION, "crest")
+    if not all(found.declared(**fields, readout=readout) for readout in readouts):
+        return None
+    if not all(found.complete(**fields, readout=readout) for readout in readouts):
+        return None
+    form = stronger_attention(found, **fields)
+    if form is None:
+        return None
+    attention, crest = found.of(**fields, readout=form), found.of(**fields, readout="crest")
+    return Contest(
+        form=form, attention=attention, crest=crest, ood=paired(by_seed(crest), by_seed(attention))
+    )
+
+
+def percent(change: float, digits: int = 0) -> str:
+    """A relative change in words; claims have a digit more, so that no rounding meets a bar.
+
+    Example:
+        >>> percent(-0.294), percent(-0.294, 1)
+        ('−29 %', '−29.4 %')
+    """
+    return f"{change:+.{digits}%}".replace("-", "−").replace("%", " %")
+
+
+def verdict(holds: bool, partly: bool) -> Verdict:
+    """The word for what was found."""
+    return "holds" if holds else "partly" if partly else "does not hold"
+
+
+def missing(text: str, paper: str) -> Claim:
+    """A claim whose runs are not all there."""
+    return Claim(text=text, paper=paper, measured="", verdict="not measured")
+
+
+def lower_error_claim(text: str, paper: str, bar: float, result: Paired | None, against: str) -> Claim:
+    """Whether an error is lower by at least `bar` (-0.29 for 29 %), and on every seed.
+
+    Partly: lower on average and by the signed-rank test at 0.05, or at the smallest p that the seeds allow.
+    """
+    if result is None:
+        return missing(text, paper)
+    sure = result.p <= max(0.05, result.smallest_p)
+    return Claim(
+        text=text,
+        paper=paper,
+        measured=f"{percent(result.change, 1)} against {against}, lower on {result.lower} of {result.seeds} seeds",
+        verdict=verdict(result.change <= bar and result.lower == result.seeds, result.change < 0 and sure),
+        bar=f"{percent(bar)} or below, and lower on every seed",
+        seeds=result.seeds,
+        p=result.p,
+        smallest_p=result.smallest_p,
+    )

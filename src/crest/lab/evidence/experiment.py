@@ -1,0 +1,116 @@
+"""Experiment: a piece of evidence as a value: its runs and studies, its statistics and its figure."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from crest.lab.evidence.shown import Piece, Shown
+from crest.lab.runs.record import Record
+from crest.lab.runs.spec import RunSpec
+from crest.lab.runs.store import Store
+from crest.lab.runs.study import Study
+from crest.systems import Sizes
+
+# For development: reported results use 0 to 9.
+QUICK_SEED = 1000
+
+
+class Found:
+    """The records of an experiment that are there.
+
+    Args:
+        runs: what was declared.
+        records: by id; those of other experiments are left out.
+        studies: results of the experiment's studies that are there, by name.
+    """
+
+    def __init__(
+        self, runs: Iterable[RunSpec], records: Mapping[str, Record], studies: Mapping[str, Any]
+    ) -> None:
+        self.runs = tuple(runs)
+        self.records = {spec.id: records[spec.id] for spec in self.runs if spec.id in records}
+        self.studies = studies
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def of(self, **fields: Any) -> list[Record]:
+        """The records whose spec has these fields, by seed: `found.of(system="gear", readout="crest")`.
+
+        They must name one setting: a mean over two is an error.
+        """
+        declared = self.declared(**fields)
+        settings = {spec.setting for spec in declared}
+        if len(settings) > 1:
+            raise ValueError(f"fields must name one setting, got {len(settings)} for {fields}")
+        # A run that two experiments measure in different ways counts once.
+        records = {spec.seed: self.records[spec.id] for spec in declared if spec.id in self.records}
+        return [records[seed] for seed in sorted(records)]
+
+    def declared(self, **fields: Any) -> list[RunSpec]:
+        """The declared runs with these fields."""
+        return [
+            spec for spec in self.runs if all(getattr(spec, name) == value for name, value in fields.items())
+        ]
+
+    def complete(self, **fields: Any) -> bool:
+        """Whether every declared run with these fields is there."""
+        return all(spec.id in self.records for spec in self.declared(**fields))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A piece of evidence.
+
+    Args:
+        name: what `crest run` is told.
+        evidence: the paper's table or figure, or the page of the docs that shows it.
+        summary: what it asks, in one line.
+        show: statistics, tables and charts of what was found.
+        runs: the specs; an experiment may share some with another.
+        studies: what it computes without training.
+    """
+
+    name: str
+    evidence: str
+    summary: str
+    show: Callable[[Found], Shown]
+    runs: tuple[RunSpec, ...] = ()
+    studies: tuple[Study, ...] = ()
+
+    def quick(self) -> "Experiment":
+        """The same shape in seconds: the first seed, few trajectories, two epochs. Its numbers mean nothing."""
+        first = min((spec.seed for spec in self.runs), default=0)
+        # Runs that differ in their schedule alone become one.
+        runs = dict.fromkeys(_quick(spec) for spec in self.runs if spec.seed == first)
+        return dataclasses.replace(self, runs=tuple(runs))
+
+    def piece(self, store: Store) -> Piece:
+        """What the records of the store show; nothing is trained."""
+        there = store.ids()
+        records = {spec.id: store.read(spec.id) for spec in self.runs if spec.id in there}
+        studies = {study.name: study.read(store.folder) for study in self.studies if study.done(store.folder)}
+        return Piece(
+            name=self.name,
+            evidence=self.evidence,
+            summary=self.summary,
+            found=len(records) + len(studies),
+            declared=len(self.runs) + len(self.studies),
+            command=f"crest run {self.name}",
+            shown=self.show(Found(self.runs, records, studies)),
+        )
+
+
+def _quick(spec: RunSpec) -> RunSpec:
+    return dataclasses.replace(
+        spec,
+        seed=QUICK_SEED,
+        sizes=Sizes(train=32, id=16, ood=16),
+        schedule=dataclasses.replace(spec.training, epochs=2, batch=16),
+        observe_every=min(spec.observe_every, 1),
+    )
+
+
+def distinct(experiments: Iterable[Experiment]) -> tuple[RunSpec, ...]:
+    """The runs of several experiments, each once, in the order given."""
+    return tuple({spec.id: spec for experiment in experiments for spec in experiment.runs}.values())

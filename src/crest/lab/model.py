@@ -1,0 +1,112 @@
+"""The model under study: encoder, readout, linear head."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from crest import rng
+from crest.arrays import EventMask, Features, PerTrajectory, Pooled, Signals
+from crest.lab.encoders import Encoder, make_encoder
+from crest.readouts import EventReadout, Readout, make_readout
+
+
+class Standardize(nn.Module):
+    """Shift and scale each channel by its mean and standard deviation in the training signals.
+
+    Example:
+        >>> layer = Standardize(1).fit(torch.tensor([[[1.0], [3.0]]]))
+        >>> layer(torch.tensor([[[3.0]]])).item()
+        1.0
+    """
+
+    shift: Tensor
+    scale: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.register_buffer("shift", torch.zeros(channels))
+        self.register_buffer("scale", torch.ones(channels))
+
+    def fit(self, x: Signals) -> "Standardize":
+        """Take mean and deviation from these signals; a channel that does not vary is only shifted."""
+        varies = x.amax((0, 1)) > x.amin((0, 1))  # rounding in the mean gives a constant some deviation
+        self.shift.copy_(x.mean((0, 1)))
+        self.scale.copy_(torch.where(varies, x.std((0, 1), correction=0), 1))
+        return self
+
+    def forward(self, x: Signals) -> Signals:
+        """The signals in units of the training set."""
+        return (x - self.shift) / self.scale
+
+
+class Model(nn.Module):
+    """Encoder, readout and linear head: signals (B, T, C) -> one number per trajectory.
+
+    The pooling interface is open: `features` gives what the readout pools and `pool` what it returns, which
+    is what the probe asks for.
+
+    Args:
+        encoder: gives the step features.
+        readout: pools them; one that sees events (`EventReadout`) makes `events` a necessary argument.
+
+    Example:
+        >>> model = make_model("pointwise", "mean", channels=3, seed=1000)
+        >>> model(torch.zeros(4, 16, 3)).shape
+        torch.Size([4])
+    """
+
+    def __init__(self, encoder: Encoder, readout: Readout | EventReadout) -> None:
+        super().__init__()
+        self.standardize = Standardize(encoder.channels)
+        self.encoder = encoder
+        self.readout = readout
+        self.head = nn.Linear(encoder.width, 1)
+
+    def features(self, x: Signals) -> Features:
+        """Step features (B, T, D): what the readout pools."""
+        features: Tensor = self.encoder(self.standardize(x))
+        return features
+
+    def pool(self, features: Features, events: EventMask | None = None) -> Pooled:
+        """What the readout returns (B, D)."""
+        if isinstance(self.readout, EventReadout):
+            if events is None:
+                raise ValueError(
+                    f"events must be given to {type(self.readout).__name__}: it pools the events"
+                )
+            return self.readout(features, events)  # type: ignore[no-any-return]
+        return self.readout(features)  # type: ignore[no-any-return]
+
+    def read(self, pooled: Pooled) -> PerTrajectory:
+        """The head's answer for pooled vectors."""
+        answer: Tensor = self.head(pooled).squeeze(-1)
+        return answer
+
+    def forward(self, x: Signals, events: EventMask | None = None) -> PerTrajectory:
+        """The model's answer for each trajectory."""
+        return self.read(self.pool(self.features(x), events))
+
+
+def make_model(
+    encoder: str,
+    readout: str,
+    *,
+    channels: int,
+    seed: int,
+    encoder_options: dict[str, Any] | None = None,
+    readout_options: dict[str, Any] | None = None,
+) -> Model:
+    """A model whose encoder and head start from the seed alone, whatever the readout.
+
+    Example:
+        >>> a, b = (make_model("gru", name, channels=2, seed=1000) for name in ("mean", "attention"))
+        >>> torch.equal(a.encoder.layer.weight_ih_l0, b.encoder.layer.weight_ih_l0)
+        True
+    """
+    with rng.scope(seed, f"encoder/{encoder}"):
+        made = make_encoder(encoder, channels, **(encoder_options or {}))
+    with rng.scope(seed, "readout"):
+        pooling = make_readout(readout, made.width, **(readout_options or {}))
+    with rng.scope(seed, "head"):
+        return Model(made, pooling)

@@ -1,0 +1,63 @@
+"""What both ways of drawing a chart need to know about the axes of a panel."""
+
+import math
+from collections.abc import Sequence
+
+from crest.lab.evidence.shown import Mark, Panel, Series
+
+
+def words(panel: Panel) -> list[str] | None:
+    """The places of an axis of words, in the order in which they come; None for an axis of numbers.
+
+    Bars stand on words even where these are numbers, so that they are equally wide and apart.
+
+    Example:
+        >>> bars = Series(name="", x=[8, 64], y=[1.0, 2.0], look="bars")
+        >>> words(Panel(title="", x_label="", y_label="", series=(bars,)))
+        ['8', '64']
+    """
+    all_numbers = all(not isinstance(x, str) for series in panel.series for x in series.x)
+    if all_numbers and all(series.look != "bars" for series in panel.series):
+        return None
+    return list(dict.fromkeys(word for series in panel.series for word in places(series)))
+
+
+def places(series: Series) -> list[str]:
+    """The x of a series as words."""
+    return [x if isinstance(x, str) else f"{x:.6g}" for x in series.x]
+
+
+def crowded(categories: Sequence[str]) -> bool:
+    """Whether upright words would run into each other under a panel of half a page."""
+    return sum(len(word) for word in categories) > 32
+
+
+def lines_above(mark: Mark, panel: Panel) -> int:
+    """How many labels of other marks stand above the label of a mark on x: those that come before it."""
+    along = [other for other in panel.marks if other.axis == "x"]
+    return along.index(mark) if mark in along else 0
+
+
+def mark_is_late(mark: Mark, panel: Panel) -> bool:
+    """Whether a mark stands in the second half of what the axis spans: its label then goes before it.
+
+    Example:
+        >>> line = Series(name="", x=[0, 10], y=[0.0, 1.0])
+        >>> panel = Panel(title="", x_label="", y_label="", series=(line,))
+        >>> [mark_is_late(Mark(name="", axis="x", at=at), panel) for at in (2, 8)]
+        [False, True]
+    """
+    log = panel.log_x if mark.axis == "x" else panel.log_y
+    values = [
+        float(value)
+        for series in panel.series
+        for value in (series.x if mark.axis == "x" else series.y)
+        if not isinstance(value, str)
+    ]
+    values = [value for value in [*values, mark.at] if math.isfinite(value) and (value > 0 or not log)]
+    if not values or (log and mark.at <= 0):
+        return False
+    least, most, at = min(values), max(values), mark.at
+    if log:
+        least, most, at = math.log(least), math.log(most), math.log(at)
+    return at > (least + most) / 2

@@ -1,0 +1,135 @@
+"""Pieces as Markdown, PDF and PNG. The last two need matplotlib."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.backends.backend_pdf import PdfPages
+from matplotlib.figure import Figure
+
+from crest.files import whole_file
+from crest.lab.evidence.shown import Piece, Table
+from crest.lab.report.pictures import picture, table_picture
+
+CLAIMS_ON_A_PAGE = 16
+PIXELS_PER_INCH = 150
+VERDICT_HEADER = ("claim", "paper", "ours", "seeds", "p", "smallest p", "verdict", "evidence")
+
+
+def write_markdown(pieces: Sequence[Piece], path: Path) -> None:
+    """Write the verdicts and all pieces to one Markdown file."""
+    parts = [table_markdown(table) for table in verdict_tables(pieces, claims=None)]
+    text = "\n".join([*parts, *(markdown(piece) for piece in pieces)])
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def write_pdf(pieces: Sequence[Piece], path: Path) -> None:
+    """Write the verdicts, then each table and chart on a page of its own size."""
+    if not any(piece.shown.claims or piece.shown.tables or piece.shown.charts for piece in pieces):
+        raise ValueError(
+            f"pieces must hold a claim, a table or a chart to make pages of, got {len(pieces)} without"
+        )
+    with whole_file(path) as file, PdfPages(file, metadata={"Creator": "crest"}) as pages:
+        for table in verdict_tables(pieces, claims=CLAIMS_ON_A_PAGE):
+            pages.savefig(table_picture(table))
+        for piece in pieces:
+            for table in piece.shown.tables:
+                pages.savefig(table_picture(table))
+            for chart in piece.shown.charts:
+                pages.savefig(picture(chart))
+
+
+def write_png(pieces: Sequence[Piece], folder: Path) -> list[Path]:
+    """Write each chart and each table to `<piece>-<name>.png` in the folder, which is made if need be.
+
+    A table that is called as a chart of its piece is written to `<piece>-<name>-table.png`.
+    """
+    figures: list[tuple[str, Figure]] = []
+    for piece in pieces:
+        charts = [chart.name for chart in piece.shown.charts]
+        for chart in piece.shown.charts:
+            figures.append((f"{piece.name}-{chart.name}.png", picture(chart)))
+        for table in piece.shown.tables:
+            ending = "-table" if table.name in charts else ""
+            figures.append((f"{piece.name}-{table.name}{ending}.png", table_picture(table)))
+    names = Counter(name for name, _ in figures)
+    repeated = [name for name, count in names.items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"pieces must have tables and charts of different names, got {', '.join(repeated)} twice"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures:
+        with whole_file(folder / name) as file:
+            figure.savefig(file, format="png", dpi=PIXELS_PER_INCH)
+    return [folder / name for name in names]
+
+
+def markdown(piece: Piece) -> str:
+    """The piece as a section: claims, tables, the names of its charts, notes."""
+    runs = f"{piece.found} of {piece.declared} runs"
+    parts = [
+        f"## {piece.evidence}: {piece.name}\n",
+        f"{piece.summary}\n",
+        f"{runs if piece.found >= piece.declared else f'**Incomplete: {runs}**'}; `{piece.command}`\n",
+        *(table_markdown(table) for table in verdict_tables([piece], claims=None)),
+        *(table_markdown(table) for table in piece.shown.tables),
+        *(f"Chart `{piece.name}-{chart.name}`: {chart.caption}\n" for chart in piece.shown.charts),
+        *(f"{note}\n" for note in piece.shown.notes),
+    ]
+    return "\n".join(parts)
+
+
+def table_markdown(table: Table) -> str:
+    r"""The table with its caption above, numbers to the right.
+
+    Example:
+        >>> print(table_markdown(Table(name="t", caption="Credit.", header=("by", "|E|"), rows=(("mean", "0.1"),))))
+        Credit.
+        <BLANKLINE>
+        | by | \|E\| |
+        | --- | ---: |
+        | mean | 0.1 |
+        <BLANKLINE>
+    """
+    ends = [
+        "---:" if column and all(re.match(r"\W?\s*\d|^$|^—$", row[column]) for row in table.rows) else "---"
+        for column in range(len(table.header))
+    ]
+    rows = [_row(table.header), _row(ends), *(_row(row) for row in table.rows)]
+    return "\n".join([table.caption, "", *rows, ""])
+
+
+def verdict_tables(pieces: Sequence[Piece], *, claims: int | None) -> list[Table]:
+    """The claims of all pieces beside what was measured; so many to a table, or all in one."""
+    rows = [
+        (
+            claim.text,
+            claim.paper,
+            (claim.measured or "—") + (f" (holds if {claim.bar})" if claim.bar else ""),
+            "—" if claim.seeds is None else str(claim.seeds),
+            "—" if claim.p is None else f"{claim.p:.2g}",
+            "—" if claim.smallest_p is None else f"{claim.smallest_p:.2g}",
+            claim.verdict,
+            piece.evidence,
+        )
+        for piece in pieces
+        for claim in piece.shown.claims
+    ]
+    caption = "Claims of the paper beside what was measured here."
+    parts = range(0, len(rows), claims or max(len(rows), 1))
+    return [
+        Table(
+            name="verdicts",
+            caption=caption,
+            header=VERDICT_HEADER,
+            rows=tuple(rows[start : start + (claims or len(rows))]),
+        )
+        for start in parts
+    ]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(re.sub(r"\s*\n\s*", " ", cell).replace("|", r"\|") for cell in cells) + " |"

@@ -1,0 +1,73 @@
+"""The trajectories of a run: made once, shared by every run and process that needs the same."""
+
+import contextlib
+import fcntl
+import functools
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from crest.lab.runs.spec import RunSpec
+from crest.systems import Splits, load, make_system, save
+
+_PARTS = ("train", "id", "ood")
+_PREFIX = "crest-data-"
+_latest: dict[str, Splits] = {}
+
+
+@contextlib.contextmanager
+def shared_folder() -> Iterator[Path]:
+    """A temporary folder for trajectories; those that killed processes left behind are removed first."""
+    for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError), (old / "holder").open("r+") as holder:
+            # Who holds it is alive; a lock ends with its process.
+            fcntl.flock(holder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(old, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
+        (Path(name) / "holder").open("w") as holder,
+    ):
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        yield Path(name)
+
+
+def splits_of(spec: RunSpec, folder: Path | None = None) -> Splits:
+    """Training, ID and OOD trajectories of a run.
+
+    Args:
+        spec: names them by system, parameters, sizes and seed; the model has no say.
+        folder: where processes share them: the first that needs some makes them, the others wait and read.
+            Where the folder has no room each makes its own.
+    """
+    if folder is None:
+        return _remembered(spec)
+    place = folder / spec.data_key
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with (place / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not all((place / f"{part}.npz").exists() for part in _PARTS):
+                made = _make(spec)
+                for part in _PARTS:
+                    save(getattr(made, part), place / f"{part}.npz")
+    except OSError:  # a full disk costs time here, and no run
+        return _remembered(spec)
+    return _load(place)
+
+
+def _make(spec: RunSpec) -> Splits:
+    return make_system(spec.system, spec.regime, **spec.system_options).splits(spec.seed, spec.sizes)
+
+
+def _remembered(spec: RunSpec) -> Splits:
+    """The trajectories that this process made last, or new ones: runs with the same data follow each other."""
+    if spec.data_key not in _latest:
+        _latest.clear()
+        _latest[spec.data_key] = _make(spec)
+    return _latest[spec.data_key]
+
+
+@functools.lru_cache(maxsize=1)
+def _load(place: Path) -> Splits:
+    return Splits(**{part: load(place / f"{part}.npz") for part in _PARTS})

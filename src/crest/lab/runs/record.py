@@ -1,0 +1,165 @@
+"""Record: what a finished run left, as plain numbers in one JSON."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from crest.lab.evaluation import Budget, Score
+from crest.lab.runs.spec import RunSpec
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CreditMeans:
+    """Credit of one split, averaged over its trajectories with events."""
+
+    cie: float
+    ecm: float
+    precision: float
+    chance: float
+    counted: int
+    """Trajectories with events: those that the averages are over."""
+    without_events: int
+    """Trajectories without, which have no credit."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Look:
+    """Errors and credit (ID) after some epochs, from the observer."""
+
+    epoch: int
+    score: Score
+    credit: CreditMeans | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Harm:
+    """Errors (ID) after ever larger shares of the steps were interpolated out, by what chose them."""
+
+    fractions: list[float]
+    """Shares of the steps; the first is 0."""
+    errors: list[float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trace:
+    """One trajectory step by step: what the model saw and where it reads."""
+
+    split: str
+    """"id" or "ood"."""
+    index: int
+    """Its place in the split."""
+    y: float
+    cue: float | None
+    prediction: float
+    signals: list[list[float]]
+    """The channels, each with its values over time."""
+    events: list[int] | None
+    """Event steps; None where nobody knows them."""
+    credit: list[float]
+    """Share of the positive credit of each step, at the pooling interface."""
+    transience: list[float]
+    """The profile r_t of the features."""
+    votes: list[float] | None
+    """Share of the feature channels that selected each step; None for readouts that select none."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Traces:
+    """Some trajectories step by step."""
+
+    channels: list[str]
+    sample_rate: float
+    rows: list[Trace]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Record:
+    """A finished run: its spec, what was measured, and what it took.
+
+    Args:
+        id: the spec's when it was run: the name of the file.
+        spec: what was run.
+        resolved: every parameter that the spec stood for, defaults written out.
+        score: root mean square errors, in and out of distribution.
+        credit: credit per split ("id", "ood"); empty where nobody knows the events.
+        budget: CREST's budget per split; empty for other readouts.
+        losses: training loss of each epoch.
+        id_errors: ID error after each epoch, where the rule of the epoch kept asks for it.
+        kept_epoch: the epoch whose weights were scored.
+        looks: errors and credit during training, where the spec asks for them.
+        deletion: what deleting steps does to the ID error, where the spec asks for it, by what chose them: "credit"
+            at the pooling interface, "random", the true "events", and "rated", the readout's own rating
+            (attention's weights, CREST's votes) where it has one.
+        saliency: credit (ID) that the input gradient gives instead of the pooling interface, where the spec asks for it.
+        traces: some trajectories step by step, where the spec asks for them.
+        seconds: time of each part, in seconds.
+        peak_memory: of the process, in MiB, when the run ended.
+        versions: of Python and the packages that decide the numbers.
+        commit: of the source tree; None outside of one.
+    """
+
+    id: str
+    spec: RunSpec
+    resolved: Mapping[str, Any]
+    score: Score
+    credit: Mapping[str, CreditMeans]
+    budget: Mapping[str, Budget]
+    losses: list[float]
+    id_errors: list[float]
+    kept_epoch: int
+    looks: list[Look]
+    deletion: Mapping[str, Harm]
+    saliency: CreditMeans | None
+    traces: Traces | None
+    seconds: Mapping[str, float]
+    peak_memory: float
+    versions: Mapping[str, str]
+    commit: str | None
+
+    @property
+    def stale(self) -> bool:
+        """Whether the spec stands for other parameters by now: a new run of it would be another one."""
+        return self.id != self.spec.id
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return dataclasses.asdict(self)
+
+    def to_json(self) -> str:
+        """The record as text, a line per field; NaN and infinity are refused."""
+        lines = (
+            f" {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+            for key, value in self.to_dict().items()
+        )
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
+        """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
+        return cls(
+            **{
+                **fields,
+                "spec": RunSpec.from_dict(fields["spec"]),
+                "score": Score(**fields["score"]),
+                "credit": {name: CreditMeans(**part) for name, part in fields["credit"].items()},
+                "budget": {name: Budget(**part) for name, part in fields["budget"].items()},
+                "looks": [_look(part) for part in fields["looks"]],
+                "deletion": {name: Harm(**part) for name, part in fields["deletion"].items()},
+                "saliency": None if fields["saliency"] is None else CreditMeans(**fields["saliency"]),
+                "traces": None if fields["traces"] is None else _traces(fields["traces"]),
+            }
+        )
+
+
+def _look(fields: Mapping[str, Any]) -> Look:
+    means = fields["credit"]
+    return Look(
+        epoch=fields["epoch"],
+        score=Score(**fields["score"]),
+        credit=None if means is None else CreditMeans(**means),
+    )
+
+
+def _traces(fields: Mapping[str, Any]) -> Traces:
+    return Traces(**{**fields, "rows": [Trace(**row) for row in fields["rows"]]})

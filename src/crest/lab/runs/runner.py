@@ -1,0 +1,127 @@
+"""RunSpec -> Record: simulate or load, train, measure."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from crest.lab.evaluation import measured_budget, measured_credit, score
+from crest.lab.model import Model
+from crest.lab.objectives import make_objective
+from crest.lab.runs.checkpoint import save_checkpoint
+from crest.lab.runs.datasets import splits_of
+from crest.lab.runs.measures import measured_harm, measured_saliency, measured_traces
+from crest.lab.runs.provenance import commit, peak_memory, start_measuring_memory, versions
+from crest.lab.runs.record import CreditMeans, Look, Record
+from crest.lab.runs.spec import RunSpec
+from crest.lab.training import fit
+from crest.probes import Credit
+
+# Layers draw their first weights from torch's global state: one run at a time in a process, whatever the
+# number of threads that a cluster's worker has.
+_ALONE = threading.Lock()
+
+
+def run(spec: RunSpec, *, data: Path | None = None, checkpoint: Path | str | None = None) -> Record:
+    """Train and measure one model, on one thread.
+
+    The same machine, package versions and spec give the same bits.
+
+    Args:
+        spec: what to run.
+        data: a folder in which processes share the trajectories that they made; None makes them here.
+        checkpoint: a file to save the trained model to (`.safetensors`).
+    """
+    place = None if checkpoint is None else Path(checkpoint)
+    if place is not None and not place.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {checkpoint}")
+    with _ALONE, _one_thread():
+        return _run(spec, data, place)
+
+
+def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
+    start_measuring_memory()
+    started = time.perf_counter()
+    splits = splits_of(spec, data)
+    # The first parallel loop that numba runs in a process sets the threads of OpenMP, and so torch's, anew.
+    torch.set_num_threads(1)
+    simulated = time.perf_counter()
+    model = spec.model(splits.train.x.shape[2])
+    looks: list[Look] = []
+
+    def observe(epoch: int, seen: Model) -> None:
+        looks.append(
+            Look(epoch=epoch, score=score(seen, splits), credit=_means(measured_credit(seen, splits.id)))
+        )
+
+    history = fit(
+        model,
+        splits.train,
+        splits.id,
+        schedule=spec.training,
+        seed=spec.seed,
+        objective=make_objective(spec.objective, **spec.objective_options),
+        keep=spec.keep,
+        observer=observe if spec.observe_every else None,
+        observe_every=max(spec.observe_every, 1),
+    )
+    trained = time.perf_counter()
+    parts = {"id": splits.id, "ood": splits.ood}
+    credit = {name: _means(measured_credit(model, part)) for name, part in parts.items()}
+    budgets = {name: measured_budget(model, part) for name, part in parts.items()}
+    result = score(model, splits)
+    harm = measured_harm(model, splits.id, spec.seed) if "deletion" in spec.measures else {}
+    seen = measured_saliency(model, splits.id) if "saliency" in spec.measures else None
+    traces = measured_traces(model, splits) if "traces" in spec.measures else None
+    if checkpoint is not None:
+        save_checkpoint(checkpoint, model, spec)
+    return Record(
+        id=spec.id,
+        spec=spec,
+        resolved=spec.resolved(),
+        score=result,
+        credit={name: means for name, means in credit.items() if means is not None},
+        budget={name: budget for name, budget in budgets.items() if budget is not None},
+        losses=history.losses,
+        id_errors=history.id_errors,
+        kept_epoch=history.kept_epoch,
+        looks=looks,
+        deletion=harm,
+        saliency=seen,
+        traces=traces,
+        seconds={
+            "data": simulated - started,
+            "training": trained - simulated,
+            "measuring": time.perf_counter() - trained,
+        },
+        peak_memory=peak_memory(),
+        versions=versions(),
+        commit=commit(),
+    )
+
+
+def _means(found: Credit | None) -> CreditMeans | None:
+    if found is None or not found.counted.any():
+        return None
+    return CreditMeans(
+        cie=found.mean_cie,
+        ecm=found.mean_ecm,
+        precision=found.mean_precision,
+        chance=found.mean_chance,
+        counted=found.n_trajectories - found.n_without_events,
+        without_events=found.n_without_events,
+    )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread inside the block: sums then have one order, and runs side by side do not disturb each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,264 @@
+"""RunSpec: everything that determines a training run, as a frozen value with a name of its own."""
+
+import dataclasses
+import functools
+import inspect
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from crest.lab.encoders import ENCODERS
+from crest.lab.model import Model, make_model
+from crest.lab.objectives import OBJECTIVES, make_objective
+from crest.lab.runs.naming import digest, naming
+from crest.lab.training import SCHEDULES, Schedule
+from crest.readouts import READOUTS, REFERENCES, CrestConfig
+from crest.systems import Sizes, make_system
+
+FORMAT = 1
+"""Raised when the same spec would give other numbers; old records are then made again."""
+
+Options = Mapping[str, Any]
+
+MEASURES = ("deletion", "saliency", "traces")
+"""What a run measures on request beside errors, credit and budget."""
+
+_PARTS: dict[str, Mapping[str, Any]] = {
+    "encoder": ENCODERS,
+    "readout": {**READOUTS, **REFERENCES},
+    "objective": OBJECTIVES,
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class RunSpec:
+    """One training run.
+
+    The id names everything that determines the numbers, defaults included (the simulator's parameters,
+    CREST's constants, the encoder's sizes, the schedule), so a record is found again only while all of them
+    are the same. What was added to the package later is left out at its neutral value (`crest.lab.runs.naming`).
+
+    Args:
+        system: gear, impact or cwru.
+        regime: a named setting of the system.
+        system_options: further changes of its parameters.
+        encoder: a key of `ENCODERS`.
+        encoder_options: the encoder's own keyword arguments.
+        readout: a key of `READOUTS` or `REFERENCES`.
+        readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes.
+        objective: a key of `OBJECTIVES`.
+        objective_options: the objective's own keyword arguments.
+        seed: of data, initial weights and batch order. 0 to 9 are reported, 1000 and up are for development.
+        sizes: trajectories per split.
+        schedule: the encoder's unless given.
+        keep: which epoch's weights are kept, see `fit`.
+        observe_every: epochs between looks at errors and credit during training; 0 for none.
+        measures: what else is measured, of `MEASURES`: the harm of deleting steps, where the
+            input gradient is, some trajectories step by step.
+
+    Example:
+        >>> spec = RunSpec(system="gear", readout="crest", seed=1000)
+        >>> spec.id.rpartition("-")[0], spec == RunSpec.from_dict(spec.to_dict())
+        ('gear-pointwise-crest-s1000', True)
+    """
+
+    system: str
+    regime: str = "default"
+    system_options: Options = dataclasses.field(default_factory=dict)
+    encoder: str = "pointwise"
+    encoder_options: Options = dataclasses.field(default_factory=dict)
+    readout: str
+    readout_options: Options = dataclasses.field(default_factory=dict)
+    objective: str = "mse"
+    objective_options: Options = dataclasses.field(default_factory=dict)
+    seed: int
+    sizes: Sizes = dataclasses.field(default_factory=Sizes)
+    schedule: Schedule | None = None
+    keep: Literal["last", "best_id"] = "last"
+    observe_every: int = 0
+    measures: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for part, registry in _PARTS.items():
+            _known(part, getattr(self, part), registry)
+        _known("keep", self.keep, ("last", "best_id"))
+        for measure in self.measures:
+            _known("measures", measure, MEASURES)
+        object.__setattr__(self, "measures", tuple(sorted(set(self.measures))))
+        for name, least in (("seed", 0), ("observe_every", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+        # Written out, so that a record says what was done even when the encoder's schedule changes.
+        object.__setattr__(self, "schedule", self.training)
+        for name in ("system", *_PARTS):
+            object.__setattr__(self, f"{name}_options", _plain(name, getattr(self, f"{name}_options")))
+        make_system(self.system, self.regime, **self.system_options)
+        for part in _PARTS:
+            self._defaults(part)
+        # A combination that cannot be trained is refused here, not hours later on a worker.
+        parts = {part: (getattr(self, part), getattr(self, f"{part}_options")) for part in _PARTS}
+        _check(json.dumps(parts, sort_keys=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RunSpec) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def _defaults(self, part: str) -> dict[str, Any]:
+        """Every keyword argument of an encoder, readout or objective: as given, else its default."""
+        name, options = getattr(self, part), getattr(self, f"{part}_options")
+        parameters = inspect.signature(_PARTS[part][name]).parameters
+        # The channels come from the data and the width from the encoder.
+        known = {
+            key: value.default
+            for key, value in parameters.items()
+            if value.default is not inspect.Parameter.empty
+        }
+        unknown = sorted(set(options) - set(known))
+        if unknown:
+            raise ValueError(f"{part} {name} has no option {', '.join(unknown)}; it has {', '.join(known)}")
+        merged = {key: _like(default, options.get(key, default)) for key, default in known.items()}
+        if "config" in merged:
+            merged["config"] = dataclasses.asdict(_config(merged["config"]))
+        return merged
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, for JSON."""
+        # JSON has no tuples.
+        return {**dataclasses.asdict(self), "measures": list(self.measures)}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "RunSpec":
+        """The spec that `to_dict` wrote."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if set(fields) - known:
+            raise ValueError(f"spec has no field {', '.join(sorted(set(fields) - known))}")
+        schedule = fields.get("schedule")
+        parts = {
+            **({"sizes": Sizes(**fields["sizes"])} if "sizes" in fields else {}),
+            **({"schedule": Schedule(**schedule)} if schedule is not None else {}),
+            **({"measures": tuple(fields["measures"])} if "measures" in fields else {}),
+        }
+        return cls(**{**fields, **parts})
+
+    def model(self, channels: int) -> Model:
+        """The untrained model, for signals with `channels` channels."""
+        return make_model(
+            self.encoder,
+            self.readout,
+            channels=channels,
+            seed=self.seed,
+            encoder_options=dict(self.encoder_options),
+            readout_options=_readout_options(self.readout_options),
+        )
+
+    @property
+    def training(self) -> Schedule:
+        """The schedule: as given, else the encoder's."""
+        return self.schedule or SCHEDULES[self.encoder]
+
+    def resolved(self) -> dict[str, Any]:
+        """Every parameter of system, encoder, readout and objective, defaults written out, as JSON has them."""
+        system = dataclasses.asdict(make_system(self.system, self.regime, **self.system_options))
+        # Where the files lie does not change what is in them.
+        system.pop("folder", None)
+        return _plain("resolved", {"system": system, **{part: self._defaults(part) for part in _PARTS}})
+
+    def _naming(self) -> dict[str, dict[str, Any]]:
+        """What of `resolved` takes part in names."""
+        system = make_system(self.system, self.regime, **self.system_options)
+        resolved = self.resolved()
+        named = {"system": naming(type(system), resolved["system"])}
+        for part, registry in _PARTS.items():
+            named[part] = naming(registry[getattr(self, part)], resolved[part])
+            if "config" in named[part]:
+                named[part]["config"] = naming(CrestConfig, named[part]["config"])
+        return named
+
+    @property
+    def data_key(self) -> str:
+        """Names what determines the data: runs that share it share their trajectories."""
+        parts = {
+            "format": FORMAT,
+            "system": self.system,
+            "parameters": self._naming()["system"],
+            "seed": self.seed,
+            "sizes": naming(Sizes, dataclasses.asdict(self.sizes)),
+        }
+        return f"{self.system}-s{self.seed}-{digest(parts)}"
+
+    def _canonical(self) -> dict[str, Any]:
+        fields = {key: value for key, value in self.to_dict().items() if not key.endswith("_options")}
+        fields = naming(RunSpec, fields)
+        fields["sizes"] = naming(Sizes, fields["sizes"])
+        fields["schedule"] = naming(Schedule, fields["schedule"])
+        return {"format": FORMAT, **fields, "resolved": self._naming()}
+
+    @functools.cached_property
+    def setting(self) -> str:
+        """Names everything but the seed (and what else is looked at): its runs differ by chance alone."""
+        apart = ("seed", "observe_every", "measures")
+        return digest({key: value for key, value in self._canonical().items() if key not in apart})
+
+    @functools.cached_property
+    def id(self) -> str:
+        """Readable stem and hash of the canonical form: the name of the run's record."""
+        stem = [self.system, self.regime, self.encoder, self.readout, self.objective, f"s{self.seed}"]
+        words = [word for word in stem if word not in ("default", "mse")]
+        return "-".join([*words, digest(self._canonical())])
+
+
+def _plain(name: str, options: Options) -> dict[str, Any]:
+    """A copy of the options as JSON has them: whoever made the spec may go on using theirs."""
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(dict(options), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}_options must be plain values, as JSON has them: {error}") from error
+    return copy
+
+
+def _like(default: Any, value: Any) -> Any:
+    """A whole number where a fraction is the default is that fraction: 1 and 1.0 name the same run."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and isinstance(default, float) else value
+
+
+def _config(changes: Any) -> CrestConfig:
+    """CREST's constants with these changes."""
+    if changes is not None and not isinstance(changes, dict):
+        raise ValueError(f"config must be a mapping of CREST's constants, got {changes!r}")
+    for constant in changes or {}:
+        _known("config", constant, CrestConfig.sources())
+    return CrestConfig(**(changes or {}))
+
+
+def _readout_options(options: Options) -> dict[str, Any]:
+    """The options with CREST's constants as their own type."""
+    return {**options, "config": _config(options["config"])} if "config" in options else dict(options)
+
+
+@functools.cache
+def _check(parts: str) -> None:
+    """Refuse options that their part refuses, and parts that do not go together; once per combination."""
+    (encoder, encoder_options), (readout, readout_options), (objective, objective_options) = (
+        json.loads(parts)[part] for part in _PARTS
+    )
+    try:
+        model = make_model(
+            encoder,
+            readout,
+            channels=1,
+            seed=0,
+            encoder_options=encoder_options,
+            readout_options=_readout_options(readout_options),
+        )
+        make_objective(objective, **objective_options).check(model)
+    except TypeError as error:
+        raise ValueError(f"options must be of the right type: {error}") from error
+
+
+def _known(argument: str, value: str, choices: Any) -> None:
+    if value not in choices:
+        raise ValueError(f"{argument} must be one of {', '.join(choices)}, got {value!r}")

@@ -1,0 +1,197 @@
+"""Store: one JSON file per finished run, safe against kills, full disks and other processes."""
+
+# An id is what the rest of the package calls it.
+# ruff: noqa: A002
+
+import fcntl
+import json
+import os
+import re
+from pathlib import Path
+from typing import NoReturn
+
+from crest.files import named_by, sweep_partials, whole_file
+from crest.lab.runs.record import Record
+
+_RECORD = ".json"
+_ERROR = ".error"
+
+
+class Claim:
+    """The right to do a run, held until `release` or the end of the block, or until the process dies.
+
+    A claim that is dropped without a release stays held while the process lives: losing the object must not
+    let a second process into a run that goes on. A forked child shares the lock but not the right: its
+    `release` leaves the parent's claim alone, and a parent's death frees the run only when such children end.
+    """
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self._path = path
+        self._handle: int | None = handle
+        self._owner = os.getpid()
+
+    def release(self) -> None:
+        """Let others have the run; a second call does nothing."""
+        if self._handle is None:
+            return
+        handle, self._handle = self._handle, None
+        try:
+            # Removed under the lock, so that it is nobody else's file that goes. It frees the run also where a
+            # forked child has the file open and so still locked: the next claim makes a new one.
+            if os.getpid() == self._owner and named_by(self._path, handle):
+                self._path.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+    def __enter__(self) -> "Claim":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+
+class Store:
+    """The records of a folder: `<id>.json` for a finished run, `<id>.error` for one that failed.
+
+    A record is there whole or not at all, so present means complete. Processes share a folder by claims:
+
+        with claim:                    # of store.claim(id), where that is not None
+            if id not in store:        # somebody may have finished it before the claim was had
+                store.write(run(spec))
+
+    Args:
+        folder: made where it is missing.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = Store(Path(folder) / "runs")
+        ...     _ = store.fail("gear-s0", "ValueError: no")
+        ...     store.ids(), store.failures(), store.failure("gear-s0")
+        (set(), {'gear-s0'}, 'ValueError: no')
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"folder must be a folder or a place for one, got {folder} ({error.strerror})"
+            ) from error
+        if not os.access(folder, os.R_OK | os.X_OK):
+            raise ValueError(f"folder must be open to reading, got {folder}")
+        self.folder = folder
+
+    def path(self, id: str) -> Path:
+        """Where the record of a run is, or would be."""
+        return self._place(id, _RECORD)
+
+    def __contains__(self, id: str) -> bool:
+        return self.path(id).is_file()
+
+    def ids(self) -> set[str]:
+        """Runs with a record."""
+        return self._stems(_RECORD)
+
+    def failures(self) -> set[str]:
+        """Runs that failed and have no record."""
+        # In this order: a run that is finished in between counts as finished.
+        failed = self._stems(_ERROR)
+        return failed - self.ids()
+
+    def failure(self, id: str) -> str:
+        """Why the run failed: what `fail` was told."""
+        return self._place(id, _ERROR).read_text(encoding="utf-8")
+
+    def failed_at(self, id: str) -> int | None:
+        """When the run failed, in nanoseconds; None where it did not."""
+        try:
+            return self._place(id, _ERROR).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+    def read(self, id: str) -> Record:
+        """The record of a run; FileNotFoundError where there is none, ValueError where the file is not one."""
+        path = self.path(id)
+        content = path.read_bytes()
+        try:
+            fields = json.loads(content, parse_constant=_no_number)
+            if not isinstance(fields, dict):
+                raise ValueError(f"it holds a {type(fields).__name__}")
+            # A copy under another name would count one run twice.
+            if fields["id"] != id:
+                raise ValueError(f"it is the record of {fields['id']!r}")
+            return Record.from_dict(fields)
+        except KeyError as error:
+            raise ValueError(
+                f"{path} is not a record: it has no {error}; once it is moved away its run is done again"
+            ) from error
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(
+                f"{path} is not a record, or damaged, or of another version of crest ({error}): once it is moved away its run "
+                "is done again"
+            ) from error
+
+    def write(self, record: Record) -> Path:
+        """Put a record on the disk and forget an earlier failure of its run; its path."""
+        if record.stale:
+            raise ValueError(f"record must be of its spec as it is now, {record.spec.id}, got {record.id}")
+        path = self.path(record.id)
+        content = record.to_json().encode()
+        with whole_file(path) as file:
+            file.write(content)
+        # Only now: a kill in between leaves both, and the record counts.
+        self._place(record.id, _ERROR).unlink(missing_ok=True)
+        return path
+
+    def fail(self, id: str, text: str) -> Path:
+        """Note why a run failed; the note's path. A record of the run stays, and counts."""
+        path = self._place(id, _ERROR)
+        # A traceback may quote what UTF-8 cannot hold; noting a failure must not fail.
+        with whole_file(path) as file:
+            file.write(text.encode("utf-8", errors="backslashreplace"))
+        return path
+
+    def claim(self, id: str) -> Claim | None:
+        """The right to do a run, or None while another living process, or another claim of this one, has it."""
+        claims = self.folder / ".claims"
+        path = claims / self._place(id, ".lock").name
+        claims.mkdir(exist_ok=True)
+        while True:
+            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(handle)
+                return None
+            except BaseException:
+                os.close(handle)
+                raise
+            # A holder that let go after our opening took the file away: a lock on it keeps nobody out.
+            if named_by(path, handle):
+                return Claim(path, handle)
+            os.close(handle)
+
+    def sweep_partials(self) -> list[Path]:
+        """The half-written files of killed processes, which are removed; those of living ones stay."""
+        return sweep_partials(self.folder)
+
+    def _place(self, id: str, ending: str) -> Path:
+        if not re.fullmatch(r"\w[\w.-]*", id):
+            raise ValueError(
+                f"id must be letters, digits, '_', '-' and '.', not first a '.' or '-', got {id!r}"
+            )
+        return self.folder / f"{id}{ending}"
+
+    def _stems(self, ending: str) -> set[str]:
+        # Hidden files are not ours: editors and copying programs leave some.
+        with os.scandir(self.folder) as entries:
+            return {
+                entry.name.removesuffix(ending)
+                for entry in entries
+                if entry.name.endswith(ending) and not entry.name.startswith(".") and entry.is_file()
+            }
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"it holds {text}, which no record does")

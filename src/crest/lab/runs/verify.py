@@ -1,0 +1,178 @@
+"""Train kept runs again and compare: does this machine give the numbers of the records?"""
+
+import dataclasses
+import functools
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from crest import rng
+from crest.lab.runs.executors import RunExecutor
+from crest.lab.runs.record import CreditMeans, Record
+from crest.lab.runs.store import Store
+from crest.lab.runs.sweep import Listener, sweep
+from crest.systems import CwruSystem, make_system
+from crest.systems.cwru.files import RecordingFile, RecordingFileError, require
+
+# Two runs count as equal within these; our choice: docs/choices.md#tolerance
+RELATIVE_ERROR = 0.05
+ABSOLUTE_ERROR = 0.01
+CREDIT = 0.05
+
+_CREDIT = {"cie": "CiE@1", "ecm": "ECM", "precision": "Prec@|E|", "chance": "chance level"}
+# A message names so many runs; more of them tell nothing new.
+_NAMED = 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Check:
+    """A kept record beside its run done again."""
+
+    kept: Record
+    new: Record | None
+    """None where the run failed."""
+    differences: list[str]
+    """What does not agree, in words."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the same came out."""
+        return not self.differences
+
+
+def differences(kept: Record, new: Record) -> list[str]:
+    """What differs by more than the tolerance between two records of one run, in words; empty where they agree.
+
+    Errors may differ by 5 % of the kept one or by 0.01, whichever is more, credit and budget by 0.05.
+    """
+    if kept.id != new.id:
+        raise ValueError(f"new must be a record of the run {kept.id}, got {new.id}")
+    found: list[str] = []
+    for split in ("id", "ood"):
+        then, now = getattr(kept.score, split), getattr(new.score, split)
+        allowed = max(RELATIVE_ERROR * then, ABSOLUTE_ERROR)
+        found += _apart(f"{split.upper()} error", then, now, allowed)
+        found += _credit_apart(split.upper(), kept.credit.get(split), new.credit.get(split))
+        if split in kept.budget and split in new.budget:
+            then, now = kept.budget[split].epsilon, new.budget[split].epsilon
+            found += _apart(f"{split.upper()} budget", then, now, CREDIT)
+    found += _credit_apart("saliency:", kept.saliency, new.saliency)
+    for source in kept.deletion.keys() & new.deletion.keys():
+        pairs = zip(kept.deletion[source].errors, new.deletion[source].errors, strict=True)
+        for then, now in pairs:
+            allowed = max(RELATIVE_ERROR * then, ABSOLUTE_ERROR)
+            found += _apart(f"error without steps by {source}", then, now, allowed)
+    return found
+
+
+def _credit_apart(split: str, kept: CreditMeans | None, new: CreditMeans | None) -> list[str]:
+    if kept is None and new is None:
+        return []
+    if kept is None or new is None:
+        return [f"{split} credit is in the {'new' if kept is None else 'kept'} record alone"]
+    return [
+        text
+        for part, name in _CREDIT.items()
+        for text in _apart(f"{split} {name}", getattr(kept, part), getattr(new, part), CREDIT)
+    ]
+
+
+def _apart(name: str, kept: float, new: float, allowed: float) -> list[str]:
+    if abs(new - kept) < allowed:
+        return []
+    return [f"{name} was {kept:.4f} and is {new:.4f}: not within {allowed:.4f}"]
+
+
+def surroundings(kept: Record, new: Record) -> list[str]:
+    """Versions and processor that differ between two records, in words: where to look for the reason."""
+    return [
+        f"{name} was {kept.versions.get(name, 'not noted')} and is {now}"
+        for name, now in new.versions.items()
+        if kept.versions.get(name) != now
+    ]
+
+
+def readable(store: Store) -> list[Record]:
+    """The records of a store by id; a ValueError names those whose defaults have changed since."""
+    records = [store.read(name) for name in sorted(store.ids())]
+    if not records:
+        raise ValueError(f"folder must have the records of runs, got none in {store.folder}")
+    stale = [record.id for record in records if record.stale]
+    if stale:
+        more = f" and {len(stale) - _NAMED} more" if len(stale) > _NAMED else ""
+        raise ValueError(
+            f"records must be of the defaults as they are now, got {len(stale)} of {len(records)} in "
+            f"{store.folder} that are of others: {', '.join(stale[:_NAMED])}{more}. Move them away, and do their "
+            "runs again with `crest run`, or verify them with the commit that they name"
+        )
+    return records
+
+
+def with_data(records: Iterable[Record]) -> tuple[list[Record], dict[str, str]]:
+    """The records whose data are to be had here, and of the others why not, by id.
+
+    Simulated data are everywhere; recordings are where somebody has put them.
+    """
+    # Looking means reading every recording: once for all runs that share them.
+    look = functools.cache(_missing)
+    here: list[Record] = []
+    absent: dict[str, str] = {}
+    for record in records:
+        spec = record.spec
+        system = make_system(spec.system, spec.regime, **spec.system_options)
+        reason = look(system.folder, system.recordings) if isinstance(system, CwruSystem) else None
+        if reason is None:
+            here.append(record)
+        else:
+            absent[record.id] = reason
+    return here, absent
+
+
+def _missing(folder: Path | str | None, recordings: tuple[RecordingFile, ...]) -> str | None:
+    try:
+        require(folder, recordings)
+    except RecordingFileError as error:
+        return str(error)
+    return None
+
+
+def drawn(records: Sequence[Record], sample: int, seed: int) -> list[Record]:
+    """So many of the records at random, or all where there are fewer; the same ones for the same seed."""
+    _at_least_one(sample)
+    order = rng.generator(seed, "verify").permutation(len(records))
+    return [records[place] for place in order[:sample]]
+
+
+def cheapest(records: Sequence[Record], sample: int) -> list[Record]:
+    """So many of the records, those whose runs took the shortest, or all where there are fewer."""
+    _at_least_one(sample)
+    return sorted(records, key=lambda record: (sum(record.seconds.values()), record.id))[:sample]
+
+
+def _at_least_one(sample: int) -> None:
+    if sample < 1:
+        raise ValueError(f"sample must be at least 1, got {sample}")
+
+
+def verify(
+    records: Sequence[Record], executor: RunExecutor, *, listener: Listener | None = None
+) -> list[Check]:
+    """Do the runs of the records again and compare, in the order given; the new records are not kept.
+
+    Args:
+        records: what to look at, not stale.
+        executor: where to run.
+        listener: hears what happens.
+    """
+    with tempfile.TemporaryDirectory(prefix="crest-verify-", ignore_cleanup_errors=True) as folder:
+        store = Store(Path(folder))
+        sweep([record.spec for record in records], store, executor, listener=listener)
+        return [_check(record, store) for record in records]
+
+
+def _check(kept: Record, store: Store) -> Check:
+    if kept.id not in store:
+        reason = (store.failure(kept.id).strip().splitlines() or ["no reason was noted"])[-1]
+        return Check(kept=kept, new=None, differences=[f"its run fails here: {reason}"])
+    new = store.read(kept.id)
+    return Check(kept=kept, new=new, differences=differences(kept, new))

@@ -1,0 +1,161 @@
+"""Training: `fit` is never handed an out-of-distribution split."""
+
+import copy
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from crest import rng
+from crest.lab.evaluation import error
+from crest.lab.model import Model
+from crest.lab.objectives import Batch, MeanSquaredError, Objective
+from crest.systems import Trajectories
+
+Observer = Callable[[int, Model], None]
+"""Called with the number of epochs done and a copy of the model: it can look, and changes nothing."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How long and how fast to train: AdamW under one cycle of the learning rate.
+
+    Args:
+        epochs: passes over the training set.
+        batch: trajectories per update; the last batch of an epoch may be smaller.
+        learning_rate: at the cycle's peak.
+        weight_decay: AdamW's.
+        clip: largest norm of a gradient.
+    """
+
+    epochs: int
+    # our choice: docs/choices.md#schedules
+    batch: int = 32
+    learning_rate: float = 5e-3
+    weight_decay: float = 1e-4
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be a whole number, at least 1, got {value!r}")
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        if not self.weight_decay >= 0:
+            raise ValueError(f"weight_decay must not be negative, got {self.weight_decay}")
+
+
+SCHEDULES = {  # our choice: docs/choices.md#schedules
+    "pointwise": Schedule(epochs=60, learning_rate=1e-2),
+    "local": Schedule(epochs=60),
+    "gru": Schedule(epochs=40, batch=64, learning_rate=1e-2),
+    "attention": Schedule(epochs=30),
+}
+"""One schedule per encoder, the same for every readout and system."""
+
+
+class History(NamedTuple):
+    """What training left behind."""
+
+    losses: list[float]
+    """Mean training loss of each epoch."""
+    id_errors: list[float]
+    """ID error after each epoch, where the rule asks for it."""
+    kept_epoch: int
+    """The epoch whose weights the model has now, counted from 1."""
+
+
+def fit(
+    model: Model,
+    train: Trajectories,
+    validation: Trajectories,
+    *,
+    schedule: Schedule,
+    seed: int,
+    objective: Objective | None = None,
+    keep: Literal["last", "best_id"] = "last",
+    observer: Observer | None = None,
+    observe_every: int = 1,
+) -> History:
+    """Train the model in place, and leave it in evaluation mode.
+
+    Args:
+        model: trained in place. Its input scale is set from `train`.
+        train: what the loss sees.
+        validation: in-distribution trajectories, read only where `keep` asks for the best epoch.
+        schedule: length and speed.
+        seed: of the order of the batches, which depends on nothing else but the number of trajectories.
+        objective: what to minimise; mean squared error unless given.
+        keep: "last": the weights after the last epoch; "best_id": those of the epoch with the lowest error on
+            `validation`, the first of them if several.
+        observer: see `Observer`.
+        observe_every: epochs between two looks; it also looks before training and after the last epoch.
+    """
+    if keep not in ("last", "best_id"):
+        raise ValueError(f"keep must be 'last' or 'best_id', got {keep!r}")
+    if observe_every < 1:
+        raise ValueError(f"observe_every must be at least 1, got {observe_every}")
+    objective = objective or MeanSquaredError()
+    everything = Batch(*train.tensors())
+    model.standardize.fit(everything.x)
+    objective.prepare(model, everything)
+    updates = schedule.epochs * math.ceil(len(train) / schedule.batch)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, foreach=True
+    )
+    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, schedule.learning_rate, total_steps=updates)
+    order = rng.torch_generator(seed, "batches")
+    history = History([], [], schedule.epochs)
+    best, best_state = math.inf, model.state_dict()
+    _look(observer, 0, model)
+    for epoch in range(1, schedule.epochs + 1):
+        model.train()
+        total = 0.0
+        for rows in _shuffled(len(train), schedule.batch, order):
+            loss = _loss(objective, model, everything.rows(rows), epoch)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), schedule.clip)
+            optimizer.step()
+            cycle.step()
+            total += loss.item() * len(rows)
+        if not math.isfinite(total):
+            raise ArithmeticError(f"training diverged: the loss is {total} in epoch {epoch}")
+        history.losses.append(total / len(train))
+        if epoch % observe_every == 0 or epoch == schedule.epochs:
+            _look(observer, epoch, model)
+        if keep == "best_id":
+            history.id_errors.append(error(model, validation))
+            if history.id_errors[-1] < best:
+                best, best_state = history.id_errors[-1], copy.deepcopy(model.state_dict())
+                history = history._replace(kept_epoch=epoch)
+    if keep == "best_id":
+        model.load_state_dict(best_state)
+    model.eval()
+    return history
+
+
+def _shuffled(n: int, batch: int, order: torch.Generator) -> Iterator[Tensor]:
+    yield from torch.split(torch.randperm(n, generator=order), batch)
+
+
+def _loss(objective: Objective, model: Model, batch: Batch, epoch: int) -> Tensor:
+    try:
+        return objective.loss(model, batch)
+    except ValueError as error:  # a readout refuses features that are not finite
+        if torch.isfinite(model.features(batch.x)).all():
+            raise
+        raise ArithmeticError(f"training diverged: the features are not finite in epoch {epoch}") from error
+
+
+def _look(observer: Observer | None, epoch: int, model: Model) -> None:
+    """Show a copy, and put torch's random state back: nothing that the observer does reaches the training."""
+    if observer is None:
+        return
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        observer(epoch, copy.deepcopy(model).eval())

@@ -1,0 +1,165 @@
+"""The table that lists recordings: its rows as text, and the report of all rows that are wrong."""
+
+import csv
+import dataclasses
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from crest.systems.recordings.signal_files import optional_module
+
+SHOWN_PROBLEMS = 20
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which column of the table holds what; None where there is none."""
+
+    file: str
+    label: str
+    condition: str | None = None
+    events: str | None = None
+    proxy: str | None = None
+
+
+class Row(NamedTuple):
+    """One row of the table."""
+
+    line: int
+    """The line of a CSV file, where the header is 1; the row of a Parquet file, from 1."""
+    cells: dict[str, str]
+    """Text by column; a null is the empty text."""
+
+
+class Problem(NamedTuple):
+    """What is wrong with one row."""
+
+    line: int
+    reason: str
+
+
+class Table(NamedTuple):
+    """Columns and rows, with the rows that could not be taken apart."""
+
+    path: Path
+    place: str
+    columns: tuple[str, ...]
+    rows: list[Row]
+    problems: list[Problem]
+
+
+def read_table(path: Path) -> Table:
+    r"""The rows of a .csv or .parquet file as text.
+
+    Blank lines of a CSV file are no rows. A row with too few or too many cells is a problem, not an error, so
+    that all problems can be told at once.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = (Path(folder) / "table.csv").write_text("file,label\na.npy,0.5\n")
+        ...     read_table(Path(folder) / "table.csv").rows
+        [Row(line=2, cells={'file': 'a.npy', 'label': '0.5'})]
+    """
+    readers = {".csv": _csv_table, ".parquet": _parquet_table}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise ValueError(f"table must end in {' or '.join(readers)}, got {str(path)!r}")
+    if not path.is_file():
+        raise FileNotFoundError(f"table {str(path)!r} does not exist")
+    table = reader(path)
+    repeated = sorted({name for name in table.columns if table.columns.count(name) > 1})
+    if repeated:
+        raise ValueError(f"table must not repeat a column, got {', '.join(repeated)} twice in {str(path)!r}")
+    if not table.rows and not table.problems:
+        raise ValueError(f"table must have at least one row, got none in {str(path)!r}")
+    return table
+
+
+def require_columns(table: Table, columns: Columns) -> None:
+    """Refuse a column that the table does not have, and say which it has."""
+    wanted = dataclasses.asdict(columns)
+    missing = {name: column for name, column in wanted.items() if column not in (None, *table.columns)}
+    if missing:
+        named = ", ".join(f"{name}={column!r}" for name, column in missing.items())
+        raise ValueError(
+            f"{', '.join(missing)} must name a column of the table, got {named}; "
+            f"{str(table.path)!r} has {', '.join(table.columns) or 'none'}"
+        )
+
+
+def refuse_problems(table: Table, problems: list[Problem]) -> None:
+    """One ValueError for all problems, in the order of the table; nothing if there are none."""
+    if not problems:
+        return
+    problems = sorted(problems, key=lambda problem: problem.line)
+    lines = [f"  {table.place} {line}: {reason}" for line, reason in problems[:SHOWN_PROBLEMS]]
+    rest = len(problems) - SHOWN_PROBLEMS
+    lines += [f"  ... and {rest} more"] if rest > 0 else []
+    bad = len({problem.line for problem in problems})
+    # Rows that could not be taken apart are among the problems only.
+    total = len({row.line for row in table.rows} | {problem.line for problem in table.problems})
+    raise ValueError(
+        f"table must have good rows only, got {len(problems)} problem{'s' * (len(problems) > 1)} "
+        f"in {bad} of {total} rows of {str(table.path)!r}:\n" + "\n".join(lines)
+    )
+
+
+def finite_number(column: str, text: str) -> float:
+    """The number that a cell holds.
+
+    Example:
+        >>> finite_number("label", " 2.5 ")
+        2.5
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{column} must be a finite number, got {text!r}")
+    return value
+
+
+def _csv_table(path: Path) -> Table:
+    rows: list[Row] = []
+    problems: list[Problem] = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            columns = tuple(cell.strip() for cell in next(reader, []))
+            line = reader.line_num + 1
+            for cells in reader:
+                if len(cells) == len(columns):
+                    texts = (cell.strip() for cell in cells)
+                    rows.append(Row(line, dict(zip(columns, texts, strict=True))))
+                elif cells:
+                    reason = f"must have {len(columns)} cells, as the header has, got {len(cells)}"
+                    problems.append(Problem(line, reason))
+                line = reader.line_num + 1  # a quoted cell may span lines; the row is where it begins
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"table must be CSV in UTF-8, got {str(path)!r}: {error}") from error
+    return Table(path, "line", columns, rows, problems)
+
+
+def _parquet_table(path: Path) -> Table:
+    parquet = optional_module("pyarrow.parquet", "a Parquet table (a CSV table does not)")
+    try:
+        content = parquet.ParquetFile(path).read()
+    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these
+        raise ValueError(f"table must be a Parquet file, got {str(path)!r}: {error}") from error
+    columns = tuple(str(name) for name in content.column_names)
+    texts = [[_text(value) for value in column.to_pylist()] for column in content.columns]
+    rows = [
+        Row(n, dict(zip(columns, cells, strict=True))) for n, cells in enumerate(zip(*texts, strict=True), 1)
+    ]
+    return Table(path, "row", columns, rows, [])
+
+
+def _text(value: object) -> str:
+    """A Parquet value as CSV would show it: 1500.0 is 1500, as pandas turns whole numbers into floats."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()

@@ -1,0 +1,237 @@
+"""The page in a browser: it opens from the disk, asks for nothing, and answers to its controls."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crest.lab.evidence.shown import Shown, Table
+from crest.lab.report.page import page
+from report_made import bar_panel, chart, line_panel, piece, records, table
+
+pytestmark = pytest.mark.slow
+
+REQUIRED = os.environ.get("CREST_BROWSER") == "required"
+WIDE, NARROW = 1280, 390
+
+
+def missing(what: str) -> None:
+    """Skip, or fail where the browser is required (CI), so that nobody mistakes a skip for a pass there."""
+    (pytest.fail if REQUIRED else pytest.skip)(what)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415
+    except ImportError:
+        missing("playwright is missing: pip install '.[dev]'")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        missing("chromium is missing: apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    header = ("readout", *(f"a long column {number}" for number in range(12)))
+    wide = Table(
+        name="wide", caption="Wide. " * 40, header=header, rows=(("crest", *["0.123 ± 0.045"] * 12),)
+    )
+    many = tuple(line_panel(f"panel {number}", log_x=True) for number in range(3))
+    last = Shown(
+        tables=(table(), wide), charts=(chart("many", (*many, bar_panel())), chart("one", (bar_panel(),)))
+    )
+    pieces = [
+        piece("first"),
+        piece("second"),
+        piece("third", found=1, shown=last, command="crest run " + "x" * 90),
+    ]
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(page(pieces, records(), title="A report with a longish title", intro="One.\n\nTwo."))
+    return path.as_uri()
+
+
+@pytest.fixture
+def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Opens the page; at the end nothing may have gone wrong on it, and nothing but files been asked for."""
+    contexts, troubles, requests = [], [], []
+
+    def opened(width: int = WIDE, **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on(
+            "console",
+            lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None,
+        )
+        tab.on("pageerror", lambda error: troubles.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.goto(address)
+        tab.add_style_tag(content="html { scroll-behavior: auto !important; }")
+        tab.wait_for_selector("#explorer-plot[data-drawn]")
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+    assert requests
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def scroll_through(tab: Any) -> None:
+    for chart_box in tab.query_selector_all(".chart"):
+        chart_box.scroll_into_view_if_needed()
+        chart_box.wait_for_selector("svg.main-svg", state="attached")
+    tab.wait_for_function("[...document.querySelectorAll('.chart')].every((div) => div.dataset.drawn)")
+
+
+def plotted(tab: Any) -> str:
+    """All that the explorer draws, as text."""
+    return str(
+        tab.evaluate(
+            "(() => { const plot = document.getElementById('explorer-plot');"
+            " return JSON.stringify([plot.data.map((t) => [t.name, t.y, t.line?.width]), plot.layout.shapes]); })()"
+        )
+    )
+
+
+def facts(tab: Any) -> str:
+    return str(tab.inner_text("#explorer-facts"))
+
+
+def choose(tab: Any, name: str, place: int) -> None:
+    tab.evaluate("delete document.getElementById('explorer-plot').dataset.drawn")
+    tab.select_option(f"#explorer-{name}", index=place)
+    tab.wait_for_selector("#explorer-plot[data-drawn]")
+
+
+def test_claims_are_in_the_verdicts(visit: Callable[..., Any]) -> None:
+    tab = visit()
+    rows = tab.locator("#verdicts tbody tr")
+    assert rows.count() == 4
+    assert "first: CREST errs less" in rows.nth(0).inner_text()
+    assert "holds" in rows.nth(0).inner_text()
+    rows.nth(2).locator("a").click()
+    assert tab.evaluate("location.hash") == "#piece-second"
+
+
+def test_each_select_of_the_explorer_changes_the_picture(visit: Callable[..., Any]) -> None:
+    tab = visit()
+    seen = [(plotted(tab), facts(tab))]
+    for name, place in (("readout", 0), ("trajectory", 0), ("system", 1)):
+        choose(tab, name, place)
+        seen.append((plotted(tab), facts(tab)))
+        assert seen[-1][0] != seen[-2][0], name
+        assert seen[-1][1] != seen[-2][1], name
+    assert "Prediction of attention (dot)" in seen[1][1]
+    assert tab.locator("#explorer-readout").evaluate("(s) => s.selectedOptions[0].text") == "attention (dot)"
+
+
+def test_the_explorer_shows_the_numbers_of_the_record(visit: Callable[..., Any]) -> None:
+    tab = visit()
+    choose(tab, "readout", 1)
+    record = records()[1]
+    assert record.traces is not None
+    # It opens on the first trajectory out of distribution.
+    trace = record.traces.rows[1]
+    drawn = {name: y for name, y, _ in json.loads(plotted(tab))[0]}
+    assert drawn["angle"] == pytest.approx(trace.signals[0], rel=1e-4)
+    assert drawn["CREST"] == pytest.approx(trace.credit, rel=1e-4)
+    assert drawn["votes"] == pytest.approx(trace.votes, rel=1e-4)
+    assert {"attention (dot)", "mean", "transience", "event steps"} <= set(drawn)
+    assert trace.events is not None
+    share = sum(trace.credit[step] for step in trace.events)
+    assert f"{100 * share:.1f} %" in facts(tab)
+    assert f"chance {100 * len(trace.events) / len(trace.credit):.1f} %" in facts(tab)
+    assert f"{abs(trace.prediction - trace.y):.3f}" in facts(tab)
+    bands = [(shape["x0"], shape["x1"]) for shape in json.loads(plotted(tab))[1]]
+    first = trace.events[0]
+    assert bands == [(first - 0.5, first + 1.5), (first + 2.5, first + 3.5)]
+    choose(tab, "readout", 0)
+    assert "votes" not in plotted(tab)
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_nothing_overflows_and_all_charts_are_drawn(visit: Callable[..., Any], width: int) -> None:
+    tab = visit(width, has_touch=width == NARROW)
+    assert tab.locator(".chart[data-drawn]").count() < tab.locator(".chart").count()
+    scroll_through(tab)
+    across = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    needed, there = tab.evaluate(across)
+    assert needed <= there == width
+    assert tab.evaluate(
+        "[...document.querySelectorAll('.plot')].every((p) => p.scrollWidth <= p.clientWidth)"
+    )
+    wide = tab.locator(".scroll").last
+    assert wide.evaluate("(box) => box.scrollWidth > box.clientWidth")
+    caption = wide.locator("caption span").bounding_box()
+    assert caption is not None
+    assert caption["x"] + caption["width"] <= width
+    shares = tab.evaluate("[...document.querySelectorAll('.chart')].at(-2).layout.xaxis.domain[1]")
+    assert (shares == 1) is (width == NARROW)
+
+
+def test_panels_move_when_the_window_is_narrowed(visit: Callable[..., Any]) -> None:
+    tab = visit()
+    scroll_through(tab)
+    tab.set_viewport_size({"width": NARROW, "height": 800})
+    tab.wait_for_function("[...document.querySelectorAll('.chart')].at(-2).layout.xaxis.domain[1] === 1")
+    tab.wait_for_function("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_light_and_dark_follow_the_system_and_the_button(visit: Callable[..., Any]) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    ink = "document.getElementById('explorer-plot').layout.font.color"
+    light, dark = visit(color_scheme="light"), visit(color_scheme="dark")
+    assert light.evaluate(ground) != dark.evaluate(ground)
+    assert light.evaluate(ink) != dark.evaluate(ink)
+    light.focus("#theme")
+    light.keyboard.press("Enter")
+    assert light.evaluate(ground) == dark.evaluate(ground)
+    light.wait_for_function(f"{ink} === {json.dumps(dark.evaluate(ink))}")
+    assert "light" in (light.get_attribute("#theme", "aria-label") or "")
+    light.reload()
+    assert light.evaluate(ground) == dark.evaluate(ground)
+
+
+def test_storage_that_is_refused_harms_nothing(browser: Any, address: str) -> None:
+    context = browser.new_context()
+    context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } })"
+    )
+    tab, troubles = context.new_page(), []
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    tab.goto(address)
+    before = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    tab.click("#theme")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert troubles == []
+    context.close()
+
+
+def test_the_contents_open_and_close_on_a_phone(visit: Callable[..., Any]) -> None:
+    tab = visit(NARROW)
+    contents = tab.locator(".toc details")
+    assert not contents.evaluate("(box) => box.open")
+    tab.click(".toc summary")
+    tab.click(".toc a[href='#piece-third']")
+    assert not contents.evaluate("(box) => box.open")
+    assert tab.evaluate("location.hash") == "#piece-third"
+    assert visit(WIDE).locator(".toc details").evaluate("(box) => box.open")
+
+
+def test_printing_draws_every_chart(visit: Callable[..., Any], tmp_path: Path) -> None:
+    tab = visit()
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    tab.wait_for_function("[...document.querySelectorAll('.chart')].every((div) => div.dataset.drawn)")
+    tab.pdf(path=tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -1,0 +1,92 @@
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from crest.lab.evidence.shown import Shown
+from crest.lab.report.formats import (
+    markdown,
+    table_markdown,
+    verdict_tables,
+    write_markdown,
+    write_pdf,
+    write_png,
+)
+from report_made import chart, piece, table
+
+
+def test_a_table_in_markdown_has_as_many_cells_in_every_row() -> None:
+    shown = dataclasses.replace(table(), rows=(("a|b", "1\n2", "\u22123"), ("c", "", "4")))
+    lines = table_markdown(shown).splitlines()
+    assert lines[0] == "Errors over seeds."
+    assert lines[2:] == [
+        r"| readout | ID | P\|E\| |",
+        "| --- | ---: | ---: |",
+        "| a\\|b | 1 2 | \u22123 |",
+        "| c |  | 4 |",
+    ]
+
+
+def test_a_piece_in_markdown_says_what_is_there_and_what_is_missing() -> None:
+    text = markdown(piece())
+    for part in (
+        "## Table 1: main",
+        "Who errs less?",
+        "4 of 4 runs",
+        "`crest run main`",
+        "A note.",
+        "`main-credit`",
+    ):
+        assert part in text
+    assert (
+        "| main: CREST errs less | 0.12 against 0.41 | 0.15 against 0.44 | 10 | 0.0039 | 0.00098 | holds |"
+        in text
+    )
+    assert "Incomplete" not in text
+    assert "**Incomplete: 3 of 4 runs**" in markdown(piece(found=3))
+
+
+def test_all_pieces_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    write_markdown([piece("one"), piece("two")], path)
+    text = path.read_text()
+    verdicts, *sections = re.split("^## ", text, flags=re.MULTILINE)
+    assert len(sections) == 2
+    assert "one: CREST errs less" in verdicts
+    assert "two: CREST errs less" in verdicts
+
+
+def test_verdicts_are_dealt_to_pages() -> None:
+    pages = verdict_tables([piece(str(number)) for number in range(5)], claims=4)
+    assert [len(page.rows) for page in pages] == [4, 4, 2]
+    assert pages[0].rows[1] == ("0: so does ID", "0.08", "—", "—", "—", "—", "not measured", "Table 1")
+    assert verdict_tables([], claims=None) == []
+
+
+def test_a_pdf_has_a_page_for_verdicts_and_for_each_table_and_chart(tmp_path: Path) -> None:
+    path = tmp_path / "report.pdf"
+    write_pdf([piece("one"), piece("two")], path)
+    content = path.read_bytes()
+    assert content.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type /Page\b", content)) == 1 + 2 + 2
+
+
+def test_a_pdf_of_nothing_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="pieces must hold a claim, a table or a chart"):
+        write_pdf([piece(shown=Shown())], tmp_path / "report.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_png_for_each_chart_and_table(tmp_path: Path) -> None:
+    shown = Shown(tables=(table("errors"), table("credit")), charts=(chart("credit"),))
+    paths = write_png([piece("one", shown=shown)], tmp_path / "new" / "folder")
+    assert sorted(path.name for path in paths) == ["one-credit-table.png", "one-credit.png", "one-errors.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+
+
+def test_pictures_of_one_name_are_refused_before_any_is_written(tmp_path: Path) -> None:
+    shown = Shown(charts=(chart("credit"), chart("credit")))
+    with pytest.raises(ValueError, match=r"got one-credit\.png twice"):
+        write_png([piece("one", shown=shown)], tmp_path / "png")
+    assert not (tmp_path / "png").exists()

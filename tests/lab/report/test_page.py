@@ -1,0 +1,188 @@
+import dataclasses
+import html.parser
+import json
+import re
+from typing import Any
+
+import pytest
+
+from crest.lab.evidence.shown import Shown
+from crest.lab.report.explored import explorer_data
+from crest.lab.report.page import page
+from report_made import STEPS, chart, line_panel, piece, record, records, table
+
+
+class Reader(html.parser.HTMLParser):
+    """Checks that tags are closed in order, and keeps ids, links, text and the data of scripts."""
+
+    VOID = ("meta", "link", "br", "img", "hr", "input")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.data: list[Any] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            if self.tags[-1][1].get("type") == "application/json":
+                self.data.append(json.loads(data))
+        elif not self.open or self.open[-1] != "style":
+            self.words.append(data)
+
+    def all(self, tag: str, **wanted: str) -> list[dict[str, str | None]]:
+        return [
+            attributes
+            for name, attributes in self.tags
+            if name == tag and all(attributes.get(key.rstrip("_")) == value for key, value in wanted.items())
+        ]
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def test_the_page_is_whole_and_asks_for_nothing_from_outside() -> None:
+    text = page([piece("one"), piece("two")], records(), title="All")
+    reader = Reader(text)
+    assert text.startswith("<!doctype html>")
+    for tag, attributes in reader.tags:
+        assert not (attributes.get("src") or "").startswith(("http", "//")), tag
+        if tag == "link":
+            assert (attributes["href"] or "").startswith("data:")
+    assert text.count("plotly.js v") == 1
+    policy = reader.all("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"]
+    assert policy is not None
+    assert "default-src 'none'" in policy
+
+
+def test_links_lead_somewhere_and_ids_are_there_once() -> None:
+    reader = Reader(page([piece("one"), piece("two")], records(), title="All"))
+    ids = [attributes["id"] for _, attributes in reader.tags if attributes.get("id")]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] for attributes in reader.all("a")]
+    assert {"#verdicts", "#explorer", "#piece-one", "#piece-two"} <= set(links)
+    assert all(link is not None and link[1:] in ids for link in links)
+
+
+def test_claims_stand_in_the_verdicts_and_in_their_piece() -> None:
+    reader = Reader(page([piece("one")], [], title="All"))
+    assert reader.text.count("one: CREST errs less") == 2
+    for part in ("0.12 against 0.41", "0.15 against 0.44", "0.0039", "smallest possible 0.00098", "A note."):
+        assert part in reader.text
+    assert len(reader.all("span", class_="verdict holds")) == 3
+    assert len(reader.all("span", class_="verdict not-measured")) == 3
+
+
+def test_headers_have_a_scope_and_selects_a_label() -> None:
+    reader = Reader(page([piece()], records(), title="All"))
+    assert all(attributes.get("scope") in ("row", "col") for attributes in reader.all("th"))
+    assert len(reader.all("select")) == len(reader.all("label")) == 3
+    assert [tag for tag, _ in reader.tags].count("h1") == 1
+
+
+def test_missing_runs_are_marked() -> None:
+    assert "incomplete: 3 of 4 runs" in Reader(page([piece(found=3)], [], title="All")).text
+    whole = Reader(page([piece()], [], title="All")).text
+    assert "4 of 4 runs" in whole
+    assert "incomplete" not in whole
+
+
+def test_without_records_there_is_no_explorer_and_without_claims_no_verdicts() -> None:
+    reader = Reader(page([piece(shown=Shown(tables=(table(),)))], [], title="All", intro="One.\n\nTwo."))
+    ids = [attributes.get("id") for _, attributes in reader.tags]
+    assert not {"explorer", "verdicts"} & set(ids)
+    assert reader.data == []
+    assert "One." in reader.text
+    assert "Two." in reader.text
+
+
+def test_words_and_data_cannot_break_out() -> None:
+    evil = "</script><script>alert(1)</script><b>"
+    shown = Shown(
+        tables=(dataclasses.replace(table(), rows=((evil, "1", "2"),)),),
+        charts=(chart(panels=(line_panel(evil),)),),
+        notes=(evil,),
+    )
+    made = piece(evidence=evil, summary=evil, command=evil, shown=shown)
+    seen = record("gear", "mean")
+    assert seen.traces is not None
+    seen = dataclasses.replace(seen, traces=dataclasses.replace(seen.traces, channels=[evil, "load"]))
+    reader = Reader(page([made], [seen], title=evil, intro=evil))
+    assert len(reader.all("script")) == len(Reader(page([piece()], records(), title="All")).all("script"))
+    assert reader.data[0]["systems"][0]["channels"] == [evil, "load"]
+    assert reader.all("b") == []
+    assert reader.text.count(evil) >= 6
+
+
+def test_figures_are_there_as_data() -> None:
+    reader = Reader(page([piece()], [], title="All"))
+    (figure,) = reader.data
+    assert figure["data"][0]["y"] == [0.5, 0.4, 0.3]
+    assert figure["layout"]["meta"]["narrow"]["height"] > 0
+
+
+def test_pieces_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="pieces must have a name of their own each, got main twice"):
+        page([piece(), piece()], [], title="All")
+
+
+def test_a_trajectory_is_there_once_for_all_readouts() -> None:
+    gear, impact = explorer_data(records())
+    assert (gear["name"], impact["name"]) == ("SG-Drive", "Impact")
+    assert len(gear["trajectories"]) == 3
+    assert [readout["name"] for readout in gear["readouts"]] == ["attention (dot)", "CREST", "mean"]
+    assert all(len(readout["rows"]) == 3 for readout in gear["readouts"])
+    trajectory = gear["trajectories"][1]
+    assert (trajectory["split"], trajectory["index"]) == ("ood", 1)
+    traces = records()[0].traces
+    assert traces is not None
+    assert trajectory["signals"][1] == pytest.approx(traces.rows[1].signals[1], rel=1e-4)
+    assert trajectory["events"] == traces.rows[1].events
+    crest = gear["readouts"][1]["rows"][0]
+    assert len(crest["credit"]) == len(crest["votes"]) == STEPS
+    assert gear["readouts"][0]["rows"][0]["votes"] is None
+    text = page([], records(), title="All")
+    assert text.count('"signals"') == 6
+
+
+def test_names_say_what_tells_apart_and_no_more() -> None:
+    seeds = explorer_data([record("gear", "mean", seed=seed) for seed in (0, 1)])
+    assert [system["name"] for system in seeds] == ["SG-Drive, seed 0", "SG-Drive, seed 1"]
+    encoders = [record("gear", "mean"), record("gear", "mean", encoder="gru")]
+    (system,) = explorer_data(encoders)
+    assert [readout["name"] for readout in system["readouts"]] == ["mean, pointwise", "mean, gru"]
+
+
+def test_a_readout_may_lack_a_trajectory() -> None:
+    (system,) = explorer_data([record("gear", "mean", 3), record("gear", "crest", 2)])
+    assert [row is None for row in system["readouts"][1]["rows"]] == [False, False, True]
+
+
+def test_other_trajectories_under_the_same_name_are_refused() -> None:
+    one, other = record("gear", "mean"), record("gear", "crest")
+    assert other.traces is not None
+    rows = [dataclasses.replace(row, events=[0]) for row in other.traces.rows]
+    other = dataclasses.replace(other, traces=dataclasses.replace(other.traces, rows=rows))
+    with pytest.raises(
+        ValueError, match=r"explored must hold the same trajectories .* SG-Drive, but id 0 of gear-"
+    ):
+        explorer_data([one, other])
+
+
+def test_records_without_traces_are_refused() -> None:
+    bare = dataclasses.replace(record("gear", "mean"), traces=None)
+    with pytest.raises(ValueError, match="explored must hold records with traces, got gear-pointwise-mean"):
+        explorer_data([bare])

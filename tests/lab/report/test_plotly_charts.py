@@ -1,0 +1,118 @@
+import dataclasses
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import crest.lab.report
+from crest.lab.evidence.shown import Mark, Panel, Series
+from crest.lab.report.colours import COLOURS, SYMBOLS, colour
+from crest.lab.report.plotly_charts import plotly_figure
+from report_made import bar_panel, chart, line_panel
+
+READOUTS = list(COLOURS)[: list(COLOURS).index("id")]
+
+
+def luminance(ink: str) -> float:
+    parts = np.array([int(ink[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("key", COLOURS)
+def test_colours_stand_out_on_both_backgrounds_of_the_page(key: str) -> None:
+    style = (Path(crest.lab.report.__file__).parent / "templates" / "page.css").read_text()
+    backgrounds = set(re.findall(r"--paper: (#\w{6})", style))
+    assert len(backgrounds) == 2
+    assert min(contrast(COLOURS[key], ground) for ground in backgrounds) >= 3
+
+
+def test_readouts_differ_in_colour_or_at_least_in_shape() -> None:
+    assert set(SYMBOLS) <= set(COLOURS)
+    for one, other in itertools.combinations(READOUTS, 2):
+        assert COLOURS[one] != COLOURS[other]
+        far = np.abs(
+            np.subtract(
+                *([int(COLOURS[key][place : place + 2], 16) for place in (1, 3, 5)] for key in (one, other))
+            )
+        ).max()
+        assert far > 40 or SYMBOLS[one] != SYMBOLS[other]
+
+
+def test_an_unknown_colour_lists_the_choices() -> None:
+    with pytest.raises(ValueError, match=r"colour must be one of attention, .* got 'pink'"):
+        colour("pink")
+
+
+def test_series_keep_their_numbers_and_share_a_legend_entry_per_name() -> None:
+    figure = plotly_figure(chart(panels=(line_panel("a"), line_panel("b"), bar_panel())))
+    assert len(figure.data) == 8
+    first = figure.data[0]
+    assert list(first.x) == [16, 64, 256]
+    assert list(first.y) == [0.5, 0.4, 0.3]
+    assert list(first.error_y.array) == [0.1, 0.05, 0.02]
+    assert first.line.color == COLOURS["crest"]
+    assert figure.data[1].line.dash == "dash"
+    assert figure.data[2].mode == "markers"
+    assert [trace.type for trace in figure.data[-2:]] == ["bar", "bar"]
+    entries = [trace.name for trace in figure.data if trace.showlegend]
+    assert sorted(entries) == ["ID", "OOD", "crest", "law", "seeds"]
+    assert figure.layout.width is None
+
+
+def test_every_point_says_name_x_y_spread_and_its_own_text() -> None:
+    trace = plotly_figure(chart()).data[0]
+    assert trace.hovertext[1] == "<b>crest</b><br>steps: 64<br>credit: 0.4 ± 0.05<br>middle"
+    assert all(len(drawn.hovertext) == len(drawn.x) for drawn in plotly_figure(chart()).data)
+
+
+def test_panels_stand_two_to_a_row_and_one_to_a_row_where_it_is_narrow() -> None:
+    layout = plotly_figure(chart(panels=tuple(line_panel(str(number)) for number in range(3)))).layout
+    assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
+    assert layout.yaxis.domain == layout.yaxis2.domain
+    assert layout.yaxis3.domain[1] < layout.yaxis.domain[0]
+    assert layout.xaxis3.domain == layout.xaxis.domain
+    narrow = layout.meta["narrow"]["change"]
+    assert all(narrow[f"xaxis{suffix}.domain"] == [0, 1] for suffix in ("", "2", "3"))
+    bottoms = [narrow[f"yaxis{suffix}.domain"] for suffix in ("", "2", "3")]
+    assert bottoms[0][0] > bottoms[1][1] > bottoms[1][0] > bottoms[2][1]
+    assert layout.meta["narrow"]["height"] > layout.meta["wide"]["height"] == layout.height
+
+
+def test_marks_are_lines_or_bands_with_a_label() -> None:
+    shapes = plotly_figure(chart()).layout.shapes
+    across, band, upright = shapes
+    assert (across.type, across.y0, across.y1, across.label.text) == ("line", 0.25, 0.25, "chance")
+    assert (across.xref, across.yref) == ("x domain", "y")
+    assert (band.type, band.x0, band.x1, band.label.text) == ("rect", 32, 128, "trained")
+    # The second label at the top edge stands a line lower.
+    assert upright.label.text == "<br>default"
+
+
+def test_log_axes_and_words() -> None:
+    layout = plotly_figure(chart(panels=(line_panel(log_x=True), line_panel(log_y=True), bar_panel()))).layout
+    assert (layout.xaxis.type, layout.yaxis.type) == ("log", None)
+    assert (layout.xaxis2.type, layout.yaxis2.type) == (None, "log")
+    assert (layout.xaxis3.type, layout.xaxis3.categoryarray) == ("category", ("mean", "crest"))
+
+
+def test_bars_on_numbers_stand_equally_apart() -> None:
+    series = Series(name="b", x=[8, 64], y=[1.0, 2.0], look="bars")
+    figure = plotly_figure(chart(panels=(Panel(title="", x_label="", y_label="", series=(series,)),)))
+    assert list(figure.data[0].x) == ["8", "64"]
+
+
+def test_words_are_not_read_as_tags() -> None:
+    panel = line_panel("<b>bold</b> & co", marks=(Mark(name="a<b", axis="y", at=0.3),))
+    panel = dataclasses.replace(panel, series=(dataclasses.replace(panel.series[0], name="<i>x</i>"),))
+    figure = plotly_figure(chart(panels=(panel,)))
+    assert figure.layout.annotations[0].text == "<b>&lt;b&gt;bold&lt;/b&gt; &amp; co</b>"
+    assert figure.data[0].name == "&lt;i&gt;x&lt;/i&gt;"
+    assert figure.layout.shapes[0].label.text == "a&lt;b"

@@ -1,0 +1,126 @@
+import dataclasses
+import json
+
+import pytest
+
+from crest.lab.evaluation import Budget, Score
+from crest.lab.runs.record import CreditMeans, Harm, Look, Record, Trace, Traces
+from toy import tiny_spec
+
+CREDIT = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1, counted=8, without_events=1)
+
+
+TRACE = Trace(
+    split="id",
+    index=0,
+    y=0.5,
+    cue=None,
+    prediction=0.25,
+    signals=[[0.0, 1.0], [2.0, 3.0]],
+    events=[1],
+    credit=[0.25, 0.75],
+    transience=[0.5, 0.5],
+    votes=None,
+)
+TRACES = Traces(channels=["a", "b"], sample_rate=2.0, rows=[TRACE, dataclasses.replace(TRACE, events=None)])
+
+
+def record(**changes: object) -> Record:
+    spec = tiny_spec(readout_options={"config": {"sigma": 4.0}})
+    plain = Record(
+        id=spec.id,
+        spec=spec,
+        resolved=spec.resolved(),
+        score=Score(id=0.1, ood=0.4),
+        credit={"id": CREDIT, "ood": dataclasses.replace(CREDIT, cie=0.75)},
+        budget={"id": Budget(epsilon=0.1, alpha=0.7, width=0.5, tail=0.2, selected=0.15)},
+        losses=[1.0, 0.5],
+        id_errors=[0.2, 0.1],
+        kept_epoch=2,
+        looks=[
+            Look(epoch=0, score=Score(id=1.0, ood=2.0), credit=CREDIT),
+            Look(epoch=2, score=Score(id=0.1, ood=0.4), credit=None),
+        ],
+        deletion={"random": Harm(fractions=[0.0, 0.5], errors=[0.1, 0.3])},
+        saliency=dataclasses.replace(CREDIT, ecm=0.5),
+        traces=TRACES,
+        seconds={"data": 0.5, "training": 1.5, "measuring": 0.25},
+        peak_memory=123.5,
+        versions={"torch": "2"},
+        commit=None,
+    )
+    return dataclasses.replace(plain, **changes)
+
+
+EMPTY = record(credit={}, budget={}, looks=[], deletion={}, saliency=None, traces=None, commit="abc+")
+
+
+def test_text_and_back() -> None:
+    for one in (record(), EMPTY):
+        again = Record.from_dict(json.loads(one.to_json()))
+        assert again == one
+        assert again.to_json() == one.to_json()
+        assert again.id == one.id
+
+
+def test_the_id_is_the_specs_and_stands_in_the_text() -> None:
+    assert record().id == record().spec.id
+    assert not record().stale
+    assert record(id="gear-of-yesterday").stale
+    assert json.loads(record().to_json())["id"] == record().id
+    assert record().to_json().endswith("}\n")
+
+
+def test_parts_come_back_as_what_they_were() -> None:
+    again = Record.from_dict(json.loads(record().to_json()))
+    assert isinstance(again.score, Score)
+    assert isinstance(again.credit["ood"], CreditMeans)
+    assert isinstance(again.budget["id"], Budget)
+    assert isinstance(again.looks[0], Look)
+    assert again.looks[0].credit == CREDIT
+    assert again.looks[1].credit is None
+    assert isinstance(again.deletion["random"], Harm)
+    assert isinstance(again.saliency, CreditMeans)
+    assert isinstance(again.traces, Traces)
+    assert again.traces.rows[0] == TRACE
+    assert again.traces.rows[1].events is None
+
+
+def test_an_old_id_is_no_error() -> None:
+    old = Record.from_dict({**record().to_dict(), "id": "gear-old-0000000000"})
+    assert old == record(id="gear-old-0000000000")
+    assert old.stale
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_is_not_written(bad: float) -> None:
+    harm = Harm(fractions=[0.0, 0.5], errors=[0.1, bad])
+    trace = dataclasses.replace(TRACE, prediction=bad)
+    for broken in (
+        record(losses=[bad]),
+        record(credit={"id": dataclasses.replace(CREDIT, ecm=bad)}),
+        record(saliency=dataclasses.replace(CREDIT, cie=bad)),
+        record(deletion={"random": harm}),
+        record(traces=dataclasses.replace(TRACES, rows=[trace])),
+    ):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            broken.to_json()
+
+
+def test_a_damaged_score_is_refused_on_reading() -> None:
+    fields = record().to_dict()
+    fields["score"] = {"id": 0.1}
+    with pytest.raises(TypeError, match="ood"):
+        Record.from_dict(fields)
+
+
+def test_a_record_of_an_older_crest_says_what_it_lacks() -> None:
+    fields = record().to_dict()
+    del fields["deletion"]
+    with pytest.raises(KeyError, match="deletion"):
+        Record.from_dict(fields)
+
+
+def test_a_record_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        record().kept_epoch = 1  # type: ignore[misc]
