@@ -32,7 +32,7 @@ lint: $(VENV)/.installed
 	$(VENV)/bin/mypy
 
 bench: $(VENV)/.installed
-	$(RUN) -m crest bench
+	$(RUN) -m crest bench $(BENCH)
 
 pictures: $(VENV)/.installed
 	$(RUN) -m crest.lab.report.readme

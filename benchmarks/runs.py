@@ -2,6 +2,7 @@
 
 The same runs go through a pool of one process and a pool of two, by turns in one session, so that a slow minute
 of the machine hits both. The processes are warm: starting one (torch, numba) takes a few seconds once.
+`python benchmarks/runs.py [--runs N] [--epochs N] [--rounds N] [--quick]`.
 """
 
 import argparse
@@ -22,12 +23,19 @@ from crest.lab.runs.sweep import sweep
 from crest.lab.training import SCHEDULES, Schedule
 from crest.systems import Sizes, make_system
 
+TINY = Sizes(train=8, id=8, ood=8)
 READOUTS = ("mean", "attention", "scored_attention", "crest")
 
 
-def specs(runs: int, epochs: int) -> list[RunSpec]:
+def specs(runs: int, epochs: int, sizes: Sizes) -> list[RunSpec]:
     return [
-        RunSpec(system="gear", readout="attention", seed=1000 + run, schedule=Schedule(epochs=epochs))
+        RunSpec(
+            system="gear",
+            readout="attention",
+            seed=1000 + run,
+            sizes=sizes,
+            schedule=Schedule(epochs=epochs),
+        )
         for run in range(runs)
     ]
 
@@ -41,32 +49,20 @@ def throughput(executor: LocalExecutor, wanted: list[RunSpec]) -> float:
         return len(wanted) / (time.perf_counter() - start)
 
 
-def compare(runs: int, epochs: int, rounds: int) -> None:
-    tiny = [
-        RunSpec(
-            system="gear",
-            readout="mean",
-            seed=seed,
-            sizes=Sizes(train=8, id=8, ood=8),
-            schedule=Schedule(epochs=1),
-        )
-        for seed in range(1000, 1004)
-    ]
+def compare(runs: int, epochs: int, rounds: int, sizes: Sizes) -> None:
+    tiny, wanted = specs(4, 1, TINY), specs(runs, epochs, sizes)
     with LocalExecutor(1) as one, LocalExecutor(2) as two:
         throughput(one, tiny)
         throughput(two, tiny)
-        pairs = [
-            (throughput(one, specs(runs, epochs)), throughput(two, specs(runs, epochs)))
-            for _ in range(rounds)
-        ]
+        pairs = [(throughput(one, wanted), throughput(two, wanted)) for _ in range(rounds)]
     ratios = [second / first for first, second in pairs]
-    print(f"{cores()} cores; {runs} runs of 1024 trajectories, {epochs} epochs, {rounds} rounds")
+    print(f"{cores()} cores; {runs} runs of {sizes.train} trajectories, {epochs} epochs, {rounds} rounds")
     print(f"one process   {statistics.median(first for first, _ in pairs):.3f} runs per second")
     print(f"two processes {statistics.median(second for _, second in pairs):.3f} runs per second")
     print(f"ratio         {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
 
 
-def seconds(work: Callable[[], object], repeats: int = 12) -> float:
+def seconds(work: Callable[[], object], repeats: int) -> float:
     work()
     times = []
     for _ in range(repeats):
@@ -76,16 +72,17 @@ def seconds(work: Callable[[], object], repeats: int = 12) -> float:
     return statistics.median(times)
 
 
-def profile() -> None:
+def profile(sizes: Sizes, repeats: int) -> None:
     """Milliseconds of the parts of one update, on one thread, and the seconds of a run that they add up to."""
     torch.set_num_threads(1)
     start = time.perf_counter()
-    data = make_system("gear").splits(1000).train
-    print(f"\ngear, 1024 + 512 trajectories: {time.perf_counter() - start:.1f} s to simulate, once per seed")
+    data = make_system("gear").splits(1000, sizes).train
+    count = sizes.train + sizes.id + sizes.ood
+    print(f"\ngear, {count} trajectories: {time.perf_counter() - start:.1f} s to simulate, once per seed")
     x, y, events, proxy = data.tensors()
     print(f"{'encoder':<10} {'readout':<17} {'encode':>7} {'pool':>7} {'update':>7} ms   {'run':>5} s")
     for encoder, schedule in SCHEDULES.items():
-        rows = torch.arange(schedule.batch)
+        rows = torch.arange(min(schedule.batch, len(data)))
         batch = Batch(x, y, events, proxy).rows(rows)
         for readout in READOUTS:
             model = make_model(encoder, readout, channels=x.shape[2], seed=1000)
@@ -97,9 +94,9 @@ def profile() -> None:
                 optimizer.step()
 
             features = model.features(batch.x).detach()
-            encode = seconds(lambda model=model, batch=batch: model.features(batch.x))
-            pool = seconds(lambda model=model, features=features: model.pool(features))
-            whole = seconds(update)
+            encode = seconds(lambda model=model, batch=batch: model.features(batch.x), repeats)
+            pool = seconds(lambda model=model, features=features: model.pool(features), repeats)
+            whole = seconds(update, repeats)
             run = whole * schedule.epochs * len(data) / schedule.batch
             print(
                 f"{encoder:<10} {readout:<17} {1e3 * encode:7.1f} {1e3 * pool:7.1f} {1e3 * whole:7.1f}      {run:5.0f}"
@@ -111,6 +108,11 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="does it work? Its numbers mean nothing")
     options = parser.parse_args()
-    compare(options.runs, options.epochs, options.rounds)
-    profile()
+    if options.quick:
+        compare(1, 1, 1, TINY)
+        profile(TINY, 1)
+    else:
+        compare(options.runs, options.epochs, options.rounds, Sizes())
+        profile(Sizes(), 12)

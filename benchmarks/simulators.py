@@ -3,6 +3,7 @@
 LSODA's tolerance is tightened until its error against a fine reference is below ours, or as far as it goes, so
 that it is timed at equal accuracy. Its steps are held to one sample, without which it steps over contacts. Both
 times, both errors and the ratio come from one run. LSODA calls a Python function, as its users have it.
+`python benchmarks/simulators.py [--trajectories N] [--lsoda N] [--quick]`.
 """
 
 import argparse
@@ -80,20 +81,28 @@ def gear(n: int, rows: int) -> None:
         generator.random(n),
     )
     severity, load = generator.random(n), 1 + 0.02 * generator.standard_normal(n)
+    waves = np.stack(
+        [
+            system.load_wave * generator.random(n),
+            generator.uniform(*system.load_wave_rates, n),
+            2 * np.pi * generator.random(n),
+        ],
+        axis=1,
+    )
     times = np.arange(system.steps) / system.sample_rate
     step = gear_kernel.derivative.py_func
-    # The right-hand side in plain Python; that the equations are right is tests/kernels' business.
-    motions = [
-        (
-            lambda t, s, u=(60.0, level[r], phase[r], severity[r], load[r]): step(t, *s, u, system.machine),
-            [turn[r], level[r], load[r], 0.0],
-        )
-        for r in range(rows)
-    ]
+
+    # The right-hand side in plain Python; that the equations are right is for tests/systems/kernels to show.
+    def motion(r: int) -> Callable[..., object]:
+        unit = (system.nominal_speed, level[r], phase[r], severity[r], load[r], *waves[r])
+        return lambda t, s: step(t, *s, unit, system.machine)
+
+    motions = [(motion(r), [turn[r], level[r], load[r], 0.0]) for r in range(rows)]
 
     def ours(count: int, substeps: int = system.substeps) -> Floats:
         same = GearSystem(burn_in=0, substeps=substeps)
-        return same.simulate(turn[:count], level[:count], phase[:count], severity[:count], load[:count])
+        rows = slice(count)
+        return same.simulate(turn[rows], level[rows], phase[rows], severity[rows], load[rows], waves[rows])
 
     compare("SG-Drive", ours=ours, motions=motions, times=times, fine=list(ours(rows, 256)), n=n)
 
@@ -136,7 +145,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trajectories", type=int, default=512)
     parser.add_argument("--lsoda", type=int, default=6, help="trajectories that LSODA is timed on")
+    parser.add_argument("--quick", action="store_true", help="does it work? Its numbers mean nothing")
     options = parser.parse_args()
+    if options.quick:
+        options.trajectories, options.lsoda = 4, 1
     numba.set_num_threads(1)
     gear(options.trajectories, options.lsoda)
     impact(options.trajectories, options.lsoda)

@@ -1,0 +1,27 @@
+"""Every benchmark runs and prints its ratios; how large they are is nobody's assertion."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+
+SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
+SAYS = {
+    "readouts": r"crest +[\d.]+ ms +[\d.]+ x",
+    "runs": r"ratio +[\d.]+ \([\d.]+ to [\d.]+\)(.|\n)*attention +crest( +[\d.]+){4}",
+    "simulators": r"SG-Drive:(.|\n)*LSODA at tolerance .* \d+ x\nimpact:(.|\n)* \d+ x",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_benchmark_prints_its_ratios(script: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(script), "--quick"], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(SAYS[script.stem], done.stdout), done.stdout
