@@ -2,11 +2,11 @@
 
 import dataclasses
 import functools
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from crest import rng
+from crest.files import held_folder
 from crest.lab.runs.executors import RunExecutor
 from crest.lab.runs.record import CreditMeans, Record
 from crest.lab.runs.store import Store
@@ -164,8 +164,8 @@ def verify(
         executor: where to run.
         listener: hears what happens.
     """
-    with tempfile.TemporaryDirectory(prefix="crest-verify-", ignore_cleanup_errors=True) as folder:
-        store = Store(Path(folder))
+    with held_folder("crest-verify-") as folder:
+        store = Store(folder)
         sweep([record.spec for record in records], store, executor, listener=listener)
         return [_check(record, store) for record in records]
 
