@@ -15,7 +15,16 @@ from crest.lab.runs.measures import TRACED, measured_harm, measured_saliency, me
 from crest.lab.runs.record import Trace
 from crest.probes import deletion
 from crest.probes.deletion import FRACTIONS
-from crest.readouts import READOUTS, REFERENCES, AttentionReadout, CrestReadout, MaxReadout, MeanReadout
+from crest.readouts import (
+    READOUTS,
+    REFERENCES,
+    AttentionReadout,
+    CrestConfig,
+    CrestReadout,
+    MaxReadout,
+    MeanReadout,
+)
+from crest.readouts.transience import channel_transience
 from crest.systems import Splits, Trajectories
 from toy import STEPS, toy
 
@@ -240,6 +249,23 @@ def test_votes_are_shares_of_the_channels() -> None:
         assert row.votes == pytest.approx((expected / 32).tolist(), rel=1e-3)
         assert row.votes is not None
         assert 0 < max(row.votes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("readout", "options", "sigma"),
+    [("crest", {"config": CrestConfig(sigma=2.0)}, 2.0), ("crest", {}, 6.0), ("mean", {}, 6.0)],
+)
+def test_the_transience_is_that_of_the_readouts_own_constants(
+    readout: str, options: dict[str, Any], sigma: float
+) -> None:
+    made = make_model("pointwise", readout, channels=2, seed=1000, readout_options=options).eval()
+    splits = Splits(train=toy(3), id=toy(3, seed=1), ood=toy(3, seed=2))
+    with torch.no_grad():
+        features = made.features(splits.id.tensors().x)
+        expected = {own: channel_transience(features, sigma=own).mean(-1) for own in (2.0, 6.0)}
+    assert not torch.allclose(expected[2.0], expected[6.0], rtol=1e-2)
+    found = [row.transience for row in measured_traces(made, splits).rows[:3]]
+    torch.testing.assert_close(torch.tensor(found), expected[sigma], rtol=1e-3, atol=1e-8)
 
 
 def test_credit_and_prediction_by_hand() -> None:

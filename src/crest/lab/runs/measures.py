@@ -21,7 +21,7 @@ from crest.probes.credit import (
     precision_at_event_rate,
     step_scores,
 )
-from crest.readouts import CrestReadout
+from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.base import WeightedReadout
 from crest.readouts.transience import channel_transience, transience_profile
 from crest.systems import Splits, Trajectories
@@ -104,7 +104,7 @@ def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
         features = model.features(x)
         answers = model(x, events)
         positive = _credit(model, features, events)
-        transience = transience_profile(channel_transience(features))
+        transience = _transience(model, features)
         votes = _votes(model, features, events) if isinstance(model.readout, CrestReadout) else None
     credit = positive / positive.sum(1, keepdim=True).clamp(min=torch.finfo(positive.dtype).tiny)
     return [
@@ -144,6 +144,12 @@ def _rated(model: Model, data: Trajectories, rate: Rating) -> Tensor:
 
 def _credit(model: Model, features: Features, events: Tensor | None) -> StepScores:
     return positive_credit(step_scores(features, model.pool(features, events)))
+
+
+def _transience(model: Model, features: Features) -> StepScores:
+    """The profile r_t by CREST's constants: the readout's own where it is CREST, else the defaults."""
+    config = model.readout.config if isinstance(model.readout, CrestReadout) else CrestConfig()
+    return transience_profile(channel_transience(features, sigma=config.sigma, delta=config.delta))
 
 
 def _votes(model: Model, features: Features, _: Tensor | None) -> StepScores:
