@@ -14,20 +14,24 @@ from crest.probes.credit import (
     precision_at_event_rate,
     step_scores,
 )
-from crest.probes.deletion import DeletionCurve, deletion, error_without, interpolate_out, rmse
+from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, interpolate_out, rmse
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
+from crest.probes.traces import Trace, Traces, step_traces
 
 __all__ = [
     "Credit",
     "CreditMeans",
     "DeletionCurve",
+    "Trace",
+    "Traces",
     "batches_of",
     "chance_level",
     "credit",
     "credit_in_event_at_1",
     "credit_of_scores",
     "deletion",
+    "deletion_by",
     "error_without",
     "evaluating",
     "event_credit_mass",
@@ -38,4 +42,5 @@ __all__ = [
     "rmse",
     "saliency",
     "step_scores",
+    "step_traces",
 ]
