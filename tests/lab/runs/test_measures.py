@@ -12,7 +12,7 @@ from crest.lab.encoders import Encoder
 from crest.lab.model import Model, make_model
 from crest.lab.runs import measures
 from crest.lab.runs.measures import TRACED, measured_deletion, measured_saliency, measured_traces
-from crest.probes import Trace, batches_of, deletion
+from crest.probes import Trace, batches_of, credit_of_scores, deletion, saliency
 from crest.probes.deletion import FRACTIONS
 from crest.readouts import (
     READOUTS,
@@ -183,6 +183,17 @@ def test_trajectories_without_events_are_counted_apart() -> None:
     assert measured_saliency(largest(), nothing) is None
 
 
+def test_the_averages_have_the_bits_of_the_published_records() -> None:
+    """They were added up in float32."""
+    made, data = make_model("pointwise", "scored_attention", channels=2, seed=1000).eval(), toy(40)
+    x, _, events, _ = data.tensors()
+    found = credit_of_scores(saliency(made, x), events)
+    means = measured_saliency(made, data)
+    assert means is not None
+    assert means == found.averages(torch.float32)
+    assert means != found.averages()
+
+
 # -- both
 
 
@@ -261,21 +272,28 @@ def test_votes_are_shares_of_the_channels() -> None:
         assert 0 < max(row.votes) <= 1
 
 
+OWN_CONSTANTS = {"sigma": CrestConfig(sigma=2.0), "delta": CrestConfig(delta=100.0)}
+
+
 @pytest.mark.parametrize(
-    ("readout", "options", "sigma"),
-    [("crest", {"config": CrestConfig(sigma=2.0)}, 2.0), ("crest", {}, 6.0), ("mean", {}, 6.0)],
+    ("readout", "options", "config"),
+    [
+        *(("crest", {"config": config}, config) for config in OWN_CONSTANTS.values()),
+        ("crest", {}, CrestConfig()),
+        ("mean", {}, CrestConfig()),
+    ],
 )
 def test_the_transience_is_that_of_the_readouts_own_constants(
-    readout: str, options: dict[str, Any], sigma: float
+    readout: str, options: dict[str, Any], config: CrestConfig
 ) -> None:
     made = make_model("pointwise", readout, channels=2, seed=1000, readout_options=options).eval()
     splits = Splits(train=toy(3), id=toy(3, seed=1), ood=toy(3, seed=2))
     with torch.no_grad():
         features = made.features(splits.id.tensors().x)
-        expected = {own: channel_transience(features, sigma=own).mean(-1) for own in (2.0, 6.0)}
-    assert not torch.allclose(expected[2.0], expected[6.0], rtol=1e-2)
-    found = [row.transience for row in measured_traces(made, splits).rows[:3]]
-    torch.testing.assert_close(torch.tensor(found), expected[sigma], rtol=1e-3, atol=1e-8)
+    found = torch.tensor([row.transience for row in measured_traces(made, splits).rows[:3]])
+    for other in (*OWN_CONSTANTS.values(), CrestConfig()):
+        expected = channel_transience(features, sigma=other.sigma, delta=other.delta).mean(-1)
+        assert torch.allclose(found, expected, rtol=1e-3, atol=1e-8) == (other == config)
 
 
 def test_credit_and_prediction_by_hand() -> None:
