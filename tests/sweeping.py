@@ -17,11 +17,12 @@ from typing import Any
 
 from crest.lab.evaluation import Score
 from crest.lab.runs.executors import LocalExecutor
-from crest.lab.runs.record import CreditMeans, Record
+from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
 from crest.lab.training import Schedule
+from crest.probes import CreditMeans
 from crest.systems import Sizes
 
 FOREVER = 10**7

@@ -15,8 +15,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from crest import probes, theory
     from crest import systems as systems
-    from crest import theory
     from crest.estimator import CrestPooler as CrestPooler
     from crest.probes import (
         Credit,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PROBES = ("Credit", "DeletionCurve", "credit", "deletion", "error_without", "interpolate_out", "saliency")
-_MODULES = ("systems", "theory")
+_MODULES = ("probes", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
     "CreditInEvent": "crest.probes.metrics",
@@ -101,6 +101,7 @@ __all__ = [
     "error_without",
     "interpolate_out",
     "make_readout",
+    "probes",
     "replace_pooling",
     "saliency",
     "theory",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from crest import rng
-from crest.lab.evaluation import error
+from crest.lab.evaluation import model_error
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, MeanSquaredError, Objective
 from crest.systems import Trajectories
@@ -130,7 +130,7 @@ def fit(
         if epoch % observe_every == 0 or epoch == schedule.epochs:
             _look(observer, epoch, model)
         if keep == "best_id":
-            history.id_errors.append(error(model, validation))
+            history.id_errors.append(model_error(model, validation))
             if history.id_errors[-1] < best:
                 best, best_state = history.id_errors[-1], copy.deepcopy(model.state_dict())
                 history = history._replace(kept_epoch=epoch)

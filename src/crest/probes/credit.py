@@ -185,8 +185,39 @@ def credit(
     if validate:
         require_finite("features", features, mask)
         require_finite("pooled", pooled)
-    features, pooled, events = features.detach(), pooled.detach(), events & mask
-    scores = step_scores(torch.where(mask.unsqueeze(-1), features, 0), pooled)
+    features, pooled = features.detach(), pooled.detach()
+    return _measured(step_scores(torch.where(mask.unsqueeze(-1), features, 0), pooled), events, mask)
+
+
+def credit_of_scores(
+    scores: Tensor, events: Tensor, mask: Tensor | None = None, *, validate: bool = True
+) -> Credit:
+    """Credit of given step scores, such as saliency or attention weights, instead of the cosines.
+
+    Args:
+        scores: (B, T), higher where a step counts more. Padded steps may hold anything, NaN included.
+        events: as in `credit`.
+        mask: as in `credit`.
+        validate: as in `credit`.
+
+    Example:
+        >>> weights = torch.tensor([[0.5, 0.25, 0.25, 0.0]])
+        >>> credit_of_scores(weights, torch.tensor([[1, 0, 0, 0]])).mean_ecm
+        0.5
+    """
+    require_shape("scores", scores, "(B, T)", (None, None))
+    require_floating("scores", scores)
+    events = as_flags("events", events, scores, validate)
+    mask = as_mask(mask, scores, validate)
+    if validate:
+        require_finite("scores", scores, mask)
+    scores = torch.where(mask, scores.detach(), 0)
+    return _measured(scores.to(at_least_float32(scores)), events, mask)
+
+
+def _measured(scores: StepScores, events: EventMask, mask: StepMask) -> Credit:
+    """Every quantity of scores that are 0 on padded steps."""
+    events = events & mask
     counted = events.any(1)
     return Credit(
         scores=scores,

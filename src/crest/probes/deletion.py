@@ -1,6 +1,6 @@
 """Deletion: interpolate out the steps that a readout rates highest, and see what the prediction loses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,7 +43,9 @@ class DeletionCurve:
     """
 
     fractions: tuple[float, ...]
+    """Shares of the valid steps; the first is 0."""
     errors: tuple[float, ...]
+    """The error after each."""
 
     @property
     def harm(self) -> tuple[float, ...]:
@@ -160,6 +162,58 @@ def deletion(
         error_without(function, inputs, targets, removed, valid, error=error) for removed in removals
     )
     return DeletionCurve(fractions=points, errors=errors)
+
+
+def deletion_by(
+    function: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    targets: Tensor,
+    ratings: Mapping[str, Tensor],
+    fractions: Sequence[float] = FRACTIONS,
+    *,
+    events: Tensor | None = None,
+    mask: Tensor | None = None,
+    error: Callable[[Tensor, Tensor], Tensor] = rmse,
+) -> dict[str, DeletionCurve]:
+    """Curves of `deletion` by what chose the steps: each of the ratings, and the true events where they are known.
+
+    The curve under "events" has two points: nothing removed, and all event steps.
+
+    Args:
+        function: as in `deletion`, with `inputs`, `targets`, `fractions`, `mask` and `error`.
+        inputs: (B, T, C).
+        targets: (B,) or (B, 1).
+        ratings: (B, T) each, by name: credit, the readout's own weights, random numbers to compare with.
+        fractions: Shares of each trajectory's valid steps, increasing, in [0, 1].
+        events: (B, T), booleans or 0/1 integers; no curve without them.
+        mask: (B, T), True where a step is valid.
+        error: From (predictions, targets), both (B,), to one number.
+
+    Example:
+        >>> inputs, random = torch.tensor([[[0.0], [8.0], [0.0], [0.0]]]), torch.tensor([[0.1, 0.2, 0.9, 0.5]])
+        >>> events = torch.tensor([[False, True, False, False]])
+        >>> deletion_by(lambda x: x.amax(1), inputs, torch.tensor([8.0]), {"random": random}, [0.5], events=events)
+        {'random': DeletionCurve(0: 0, 0.5: 0), 'events': DeletionCurve(0: 0, 0.25: 8)}
+    """
+    if "events" in ratings:
+        raise ValueError("ratings must not have the name 'events': it stands for the true events")
+    if not ratings and events is None:
+        raise ValueError("ratings must hold at least one rating where no events are given, got none")
+    curves = {
+        name: deletion(function, inputs, targets, rating, fractions, mask=mask, error=error)
+        for name, rating in ratings.items()
+    }
+    if events is None:
+        return curves
+    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
+    valid = as_mask(mask, inputs)
+    removed = as_flags("events", events, inputs) & valid
+    errors = tuple(
+        error_without(function, inputs, targets, steps, valid, error=error)
+        for steps in (torch.zeros_like(removed), removed)
+    )
+    share = float(removed.sum() / valid.sum().clamp(min=1))
+    return {**curves, "events": DeletionCurve(fractions=(0.0, share), errors=errors)}
 
 
 def error_without(

@@ -16,9 +16,10 @@ from types import FrameType
 from typing import Any
 
 from crest.lab.evaluation import Budget, Score
-from crest.lab.runs.record import CreditMeans, Look, Record
+from crest.lab.runs.record import Look, Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
+from crest.probes import CreditMeans
 
 _MEANS = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1, counted=8, without_events=0)
 _SPEC = RunSpec(system="gear", readout="crest", seed=1000)

@@ -7,7 +7,8 @@ from crest.lab.evidence.main import FORMS, MAIN, SYSTEMS
 from crest.lab.evidence.names import SYSTEM_NAMES, named
 from crest.lab.evidence.shown import Chart, Mark, Panel, Series, Shown, Table
 from crest.lab.runs.grid import grid
-from crest.lab.runs.record import Record, Trace
+from crest.lab.runs.record import Record
+from crest.probes import Trace
 
 SHOWN = 0
 """The first OOD trajectory: nobody chose it."""
@@ -68,7 +69,7 @@ def trajectory_panels(attention: Record, crest: Record) -> list[Panel]:
             "(c) CREST: transience and selected core",
             "over its maximum",
             second,
-            Series(name="transience", x=steps, y=_scaled(second.transience), colour="quiet"),
+            Series(name="transience", x=steps, y=_scaled(second.transience or []), colour="quiet"),
             Series(name="votes", x=steps, y=_scaled(second.votes or []), colour="crest"),
         ),
     ]

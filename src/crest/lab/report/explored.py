@@ -7,8 +7,9 @@ import numpy as np
 
 from crest.lab.evidence.names import SYSTEM_NAMES, named
 from crest.lab.report.colours import COLOURS
-from crest.lab.runs.record import Record, Trace, Traces
+from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
+from crest.probes import Trace, Traces
 
 DIGITS = 5
 """Of every number on the page: finer than a pixel, and half of the size."""
@@ -56,7 +57,7 @@ def _trajectory(trace: Trace) -> dict[str, Any]:
         "split": trace.split,
         "index": trace.index,
         "y": _short(trace.y),
-        "cue": None if trace.cue is None else _short(trace.cue),
+        "cue": _short(trace.cue),
         "signals": [_shorts(signal) for signal in trace.signals],
         "events": trace.events,
     }
@@ -77,7 +78,7 @@ def _reading(trace: Trace) -> dict[str, Any]:
         "prediction": _short(trace.prediction),
         "credit": _shorts(trace.credit),
         "transience": _shorts(trace.transience),
-        "votes": None if trace.votes is None else _shorts(trace.votes),
+        "votes": _shorts(trace.votes),
     }
 
 
@@ -129,9 +130,9 @@ def _told_apart(names: Sequence[Sequence[str]]) -> list[str]:
     return shown
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{DIGITS}g}")
 
 
-def _shorts(values: Sequence[float]) -> list[float]:
-    return [_short(value) for value in values]
+def _shorts(values: Sequence[float] | None) -> list[float | None] | None:
+    return None if values is None else [_short(value) for value in values]

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from crest import rng
 from crest.lab.runs.executors import RunExecutor
-from crest.lab.runs.record import CreditMeans, Record
+from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
+from crest.probes import CreditMeans
 from crest.systems import CwruSystem, make_system
 from crest.systems.cwru.files import RecordingFile, RecordingFileError, require
 
