@@ -10,8 +10,7 @@ import numpy.typing as npt
 import torch
 
 from crest import rng
-
-Floats = npt.NDArray[np.floating[Any]]
+from crest.floats import Floats
 
 
 class Tensors(NamedTuple):

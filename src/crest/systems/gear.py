@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import CUE_CLIP, biased_labels
-from crest.systems.kernels import gear as kernel
+from crest.systems.kernels.gear import simulate_gear
 from crest.systems.parameters import require
 
 
@@ -178,7 +178,7 @@ class GearSystem:
 
         `waves` (N, 3) holds the load's slow wave: relative amplitude, rate in Hz and phase; none unless given.
         """
-        states: npt.NDArray[np.float64] = kernel.simulate(
+        states: npt.NDArray[np.float64] = simulate_gear(
             self.steps,
             self.burn_in,
             1 / self.sample_rate,

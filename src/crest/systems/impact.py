@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import biased_labels
-from crest.systems.kernels import impact as kernel
+from crest.systems.kernels.impact import simulate_impact
 from crest.systems.parameters import require
 
 
@@ -155,7 +155,7 @@ class ImpactSystem:
     ) -> npt.NDArray[np.float64]:
         """Noise-free states (N, T, 6) from rest: position, velocity, acceleration, drive, wall force, touched."""
         rest = np.zeros(len(amplitude))
-        states: npt.NDArray[np.float64] = kernel.simulate(
+        states: npt.NDArray[np.float64] = simulate_impact(
             self.steps,
             self.burn_in,
             1 / self.sample_rate,

@@ -6,12 +6,10 @@ Arguments are numbers or arrays and broadcast.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from crest.floats import Floats
 from crest.theory.arguments import Numbers, Values, checked
 from crest.theory.dilution import risk_ood_from_snr
-
-Floats = npt.NDArray[np.float64]
 
 
 def anchored_snr(precision: Numbers, K: Numbers, s0: Numbers) -> Values:

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crest.floats import Floats
 from crest.theory.arguments import checked
 
-Floats = npt.NDArray[np.float64]
 
-
-class Trajectories(NamedTuple):
-    """Sampled trajectories: x (n, T, 2), y (n,), events (n, T)."""
+class TwoChannelSample(NamedTuple):
+    """Trajectories drawn from the model: x (n, T, 2), y (n,), events (n, T)."""
 
     x: Floats
     y: Floats
@@ -97,7 +96,7 @@ class TwoChannel:
 
     def sample(
         self, n: int, generator: np.random.Generator, g: float | None = None, *, contiguous: bool = False
-    ) -> Trajectories:
+    ) -> TwoChannelSample:
         """Trajectories drawn step by step; the same generator state gives the same draws for every g.
 
         Args:
@@ -115,7 +114,7 @@ class TwoChannel:
             # a uniform permutation per row, so that its entries below L mark a uniform set of L steps
             events = generator.random((n, self.T)).argsort(axis=1) < self.event_steps
         noise = generator.standard_normal((n, self.T, 2))
-        return Trajectories(self.observe(y, events, noise, g), y, events)
+        return TwoChannelSample(self.observe(y, events, noise, g), y, events)
 
     def sample_means(self, n: int, generator: np.random.Generator, g: float | None = None) -> PooledMeans:
         """Global means (m0, m1) drawn from their exact law, without the trajectories.

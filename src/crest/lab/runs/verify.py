@@ -12,7 +12,7 @@ from crest.lab.runs.record import CreditMeans, Record
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
 from crest.systems import CwruSystem, make_system
-from crest.systems.cwru.files import RecordingFile, RecordingFileError, require
+from crest.systems.cwru.files import RecordingFile, RecordingFileError, require_recordings
 
 # Two runs count as equal within these; our choice: docs/choices.md#tolerance
 RELATIVE_ERROR = 0.05
@@ -130,7 +130,7 @@ def with_data(records: Iterable[Record]) -> tuple[list[Record], dict[str, str]]:
 
 def _missing(folder: Path | str | None, recordings: tuple[RecordingFile, ...]) -> str | None:
     try:
-        require(folder, recordings)
+        require_recordings(folder, recordings)
     except RecordingFileError as error:
         return str(error)
     return None

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from crest import rng
-from crest.systems.base import Floats, Sizes, Splits, Trajectories
-from crest.systems.cwru.files import RECORDINGS, RecordingFile, require
+from crest.floats import Floats
+from crest.systems.base import Sizes, Splits, Trajectories
+from crest.systems.cwru.files import RECORDINGS, RecordingFile, require_recordings
 from crest.systems.cwru.order_tracking import EVENT_FRACTION, track
 from crest.systems.cwru.recording import read_recording
 
@@ -134,7 +135,7 @@ class CwruSystem:
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, ID and OOD windows of one seed, each drawn without replacement."""
         sizes = sizes or Sizes()
-        folder = require(self.folder, self.recordings)
+        folder = require_recordings(self.folder, self.recordings)
         data = [_tracked(folder / file.name, file, self.event_fraction) for file in self.recordings]
         places: dict[str, list[Place]] = {"train": [], "id": [], "ood": []}
         training: list[npt.NDArray[np.float64]] = []
