@@ -2,12 +2,12 @@
 
 import contextlib
 import dataclasses
-import math
 from collections.abc import Iterator
 
 import torch
 
 from crest.arrays import PerTrajectory
+from crest.checks.arguments import require_fields
 from crest.lab.model import Model
 from crest.probes import Credit, credit
 from crest.readouts import CrestReadout
@@ -30,9 +30,7 @@ class Score:
     ood: float
 
     def __post_init__(self) -> None:
-        for name, value in dataclasses.asdict(self).items():
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a finite error, got {value}")
+        require_fields(self, "be 0 or more", "id", "ood")
 
 
 @contextlib.contextmanager

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crest.checks.arguments import require_fields
 from crest.floats import Floats
-from crest.theory.arguments import checked
 
 
 class TwoChannelSample(NamedTuple):
@@ -61,11 +61,10 @@ class TwoChannel:
     gamma: float
 
     def __post_init__(self) -> None:
-        checked("T", self.T, "be at least 1")
-        checked("epsilon", self.epsilon, "lie in (0, 1)")
-        checked("s0", self.s0, "be positive")
-        checked("s1", self.s1, "be positive")
-        checked("gamma", self.gamma, "lie in (0, 1]")
+        require_fields(self, "be a whole number, 1 or more", "T")
+        require_fields(self, "lie in (0, 1)", "epsilon")
+        require_fields(self, "be positive", "s0", "s1")
+        require_fields(self, "lie in (0, 1]", "gamma")
         steps = self.epsilon * self.T
         if abs(steps - round(steps)) > 1e-6 or not 1 <= round(steps) < self.T:
             raise ValueError(

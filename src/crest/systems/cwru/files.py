@@ -119,7 +119,7 @@ def check_recordings(
 def require_recordings(
     folder: Path | str | None = None, recordings: Sequence[RecordingFile] = RECORDINGS
 ) -> Path:
-    """The folder, if every recording in it is right; else RecordingFileError with all that are not."""
+    """The folder, after a check of its recordings: raises a RecordingFileError that lists those which are not right."""
     folder = Path(folder or data_folder())
     problems = [found.detail for found in check_recordings(folder, recordings) if found.state != "present"]
     if problems:

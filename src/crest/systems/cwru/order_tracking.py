@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.fft
 import scipy.signal
 
+from crest.checks.arguments import require
 from crest.floats import Floats
 
 # Shaft speeds of the four loads lie between 1721 and 1797 rpm (data README), here with 1 % of room; Hz.
@@ -129,8 +130,7 @@ def event_mask(phase: Floats, fraction: float = EVENT_FRACTION) -> npt.NDArray[n
         >>> event_mask(np.array([0.0, 0.05, 0.25, 0.5, 0.95, 1.2]), 0.2).tolist()
         [True, True, False, False, True, False]
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction must lie in (0, 1), got {fraction}")
+    require("fraction", fraction, "lie in (0, 1)")
     return np.asarray(np.abs(phase - np.round(phase)) < fraction / 2)
 
 

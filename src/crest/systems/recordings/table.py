@@ -77,7 +77,7 @@ def read_table(path: Path) -> RecordingTable:
 
 
 def require_columns(table: RecordingTable, columns: Columns) -> None:
-    """Refuse a column that the table does not have, and say which it has."""
+    """Raise a ValueError if the table lacks one of the columns, and say which it has."""
     wanted = dataclasses.asdict(columns)
     missing = {name: column for name, column in wanted.items() if column not in (None, *table.columns)}
     if missing:
@@ -89,7 +89,7 @@ def require_columns(table: RecordingTable, columns: Columns) -> None:
 
 
 def refuse_problems(table: RecordingTable, problems: list[Problem]) -> None:
-    """One ValueError for all problems, in the order of the table; nothing if there are none."""
+    """Raise one ValueError that lists the problems in the order of the table, if there are any."""
     if not problems:
         return
     problems = sorted(problems, key=lambda problem: problem.line)
