@@ -7,8 +7,8 @@
 
     crest.replace_pooling(model, "path.to.pool", crest.CrestReadout())
 
-The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn. Everything
-loads on first use.
+The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn, and
+`crest.systems` the lab extra. Everything loads on first use.
 """
 
 import importlib
@@ -73,7 +73,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ELSEWHERE, *_MODULES, "__version__"])
+    return sorted({*__all__, *_ELSEWHERE, *_MODULES, "__version__"})
 
 
 # Without `CreditInEvent`, `CrestPooler` and `systems`: a star import must work where their packages are missing.

@@ -181,23 +181,23 @@ def test_an_unknown_option_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_sizes_are_checked(name: str) -> None:
-    with pytest.raises(ValueError, match="channels must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="channels must be a whole number, 1 or more, got 0"):
         make_encoder(name, 0)
-    with pytest.raises(ValueError, match="width must be at least 1, got -1"):
+    with pytest.raises(ValueError, match="width must be a whole number, 1 or more, got -1"):
         make_encoder(name, CHANNELS, width=-1)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("pointwise", {"hidden": 0}, "hidden must be at least 1, got 0"),
-        ("local", {"hidden": 0}, "hidden must be at least 1, got 0"),
+        ("pointwise", {"hidden": 0}, "hidden must be a whole number, 1 or more, got 0"),
+        ("local", {"hidden": 0}, "hidden must be a whole number, 1 or more, got 0"),
         ("local", {"kernel": 4}, "kernel must be odd, so that a window has a centre, got 4"),
-        ("local", {"kernel": -3}, "kernel must be at least 1, got -3"),
+        ("local", {"kernel": -3}, "kernel must be a whole number, 1 or more, got -3"),
         ("attention", {"heads": 5}, "heads must divide width = 32, got 5"),
-        ("attention", {"heads": 0}, "heads must be at least 1, got 0"),
-        ("attention", {"layers": 0}, "layers must be at least 1, got 0"),
-        ("attention", {"hidden": 0}, "hidden must be at least 1, got 0"),
+        ("attention", {"heads": 0}, "heads must be a whole number, 1 or more, got 0"),
+        ("attention", {"layers": 0}, "layers must be a whole number, 1 or more, got 0"),
+        ("attention", {"hidden": 0}, "hidden must be a whole number, 1 or more, got 0"),
     ],
 )
 def test_bad_options_are_refused_by_name(name: str, options: dict[str, int], message: str) -> None:

@@ -70,7 +70,7 @@ def test_score_pairs_the_two_errors() -> None:
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -0.1])
 @pytest.mark.parametrize("name", ["id", "ood"])
 def test_a_score_refuses_what_is_no_error(name: str, bad: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} must be a finite error, got {bad}"):
+    with pytest.raises(ValueError, match=f"{name} must be 0 or more, got {bad}"):
         Score(**{"id": 0.1, "ood": 0.1, name: bad})
     with pytest.raises(TypeError):
         Score(**{name: 0.1})

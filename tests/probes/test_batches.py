@@ -114,9 +114,9 @@ def test_batches_are_views() -> None:
         ((torch.zeros(0, 4),), 2, r"tensors must have the same number of rows, at least 1, got \[0\]"),
         ((torch.tensor(1.0),), 2, "tensors must be torch tensors with a row .* got a tensor without axes"),
         (([1.0, 2.0],), 2, "tensors must be torch tensors with a row for each trajectory, or None, got list"),
-        ((torch.zeros(3),), 0, "size must be a whole number, at least 1, got 0"),
-        ((torch.zeros(3),), 2.0, "size must be a whole number, at least 1, got 2.0"),
-        ((torch.zeros(3),), True, "size must be a whole number, at least 1, got True"),
+        ((torch.zeros(3),), 0, "size must be a whole number, 1 or more, got 0"),
+        ((torch.zeros(3),), 2.0, "size must be a whole number, 1 or more, got 2.0"),
+        ((torch.zeros(3),), True, "size must be a whole number, 1 or more, got True"),
     ],
 )
 def test_messages_of_batches(tensors: tuple[Tensor, ...], size: int, message: str) -> None:

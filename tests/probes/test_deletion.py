@@ -185,7 +185,7 @@ def call(**changes: object) -> DeletionCurve:
         ({"targets": torch.zeros(3)}, r"targets must be a tensor of shape .* B = 2, got \(3,\)"),
         ({"targets": torch.tensor([NAN, 0.0])}, "targets must be finite, got 1"),
         ({"ratings": torch.zeros(2, 9)}, r"ratings must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
-        ({"ratings": torch.full((2, 10), NAN)}, "ratings must be finite on its valid steps, got 20"),
+        ({"ratings": torch.full((2, 10), NAN)}, "ratings must be finite at valid steps, got 20"),
         ({"mask": torch.ones(2, 9)}, r"mask must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
         ({"function": lambda x: x}, r"function must return .* got \(2, 10, 1\)"),
     ],
@@ -282,7 +282,7 @@ def test_a_strangers_network(stride: int) -> None:
             {"ratings": {"a": torch.zeros(2, 9)}},
             r"ratings must have shape \(B, T\) = \(2, 10\), got \(2, 9\)",
         ),
-        ({"ratings": {"a": torch.full((2, 10), NAN)}}, "ratings must be finite on its valid steps, got 20"),
+        ({"ratings": {"a": torch.full((2, 10), NAN)}}, "ratings must be finite at valid steps, got 20"),
         ({"events": torch.zeros(2, 9).bool()}, r"events must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
         ({"events": torch.zeros(2, 10)}, r"events must hold booleans .* got torch.float32"),
         (

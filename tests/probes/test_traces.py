@@ -134,7 +134,7 @@ def test_it_leaves_no_graph_and_needs_none() -> None:
     ("changes", "message"),
     [
         ({"signals": torch.zeros(3, 30)}, r"signals must have shape \(B, T, C\).*got \(3, 30\)"),
-        ({"signals": torch.zeros(0, 30, 2)}, r"signals must have .* none of them empty, got \(0, 30, 2\)"),
+        ({"signals": torch.zeros(0, 30, 2)}, r"signals must have .* none of them 0, got \(0, 30, 2\)"),
         ({"signals": torch.full((3, 30, 2), NAN)}, "signals must be finite, got 180 NaN"),
         (
             {"signals": torch.zeros(3, 30, 2).int()},
@@ -144,7 +144,7 @@ def test_it_leaves_no_graph_and_needs_none() -> None:
         ({"features": torch.zeros(3, 0, 6)}, r"features must have shape \(B, T', D\).*got \(3, 0, 6\)"),
         (
             {"features": torch.full((3, 30, 6), NAN)},
-            "features must be finite on its valid steps, got 540 NaN",
+            "features must be finite at valid steps, got 540 NaN",
         ),
         ({"pooled": torch.zeros(3, 5)}, r"pooled must have shape \(B, D\) = \(3, 6\), got \(3, 5\)"),
         ({"pooled": torch.full((3, 6), torch.inf)}, "pooled must be finite, got 18"),
@@ -166,8 +166,8 @@ def test_it_leaves_no_graph_and_needs_none() -> None:
         ({"votes": torch.full((3, 30), 7)}, r"votes must lie in \[0, D\], D = 6, got 7 to 7"),
         ({"votes": torch.full((3, 30), NAN)}, r"votes must lie in \[0, D\], D = 6, got nan to nan"),
         ({"mask": torch.ones(3, 29)}, r"mask must have shape \(B, T\) = \(3, 30\), got \(3, 29\)"),
-        ({"digits": 0}, "digits must be None or a whole number, at least 1, got 0"),
-        ({"digits": True}, "digits must be None or a whole number, at least 1, got True"),
+        ({"digits": 0}, "digits must be a whole number, 1 or more, got 0"),
+        ({"digits": True}, "digits must be a whole number, 1 or more, got True"),
     ],
 )
 def test_messages(changes: dict[str, Any], message: str) -> None:

@@ -270,6 +270,32 @@ def test_calibrate_is_the_plain_average() -> None:
         CrestReadout(0.1).calibrate(batches)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64])
+def test_a_mask_of_zeros_and_ones_is_a_mask_at_every_door(mode: str, dtype: torch.dtype) -> None:
+    features, mask = trajectories(), lengths_mask(70, [70, 40, 0])
+    readout = CrestReadout(**MODES[mode]).double().eval()
+    for method in (readout, readout.votes, readout.step_weights):
+        assert torch.equal(method(features, mask.to(dtype)), method(features, mask))
+    for mine, theirs in zip(
+        readout.select(features, mask.to(dtype)), readout.select(features, mask), strict=True
+    ):
+        assert torch.equal(mine, theirs)
+    with pytest.raises(ValueError, match=r"^mask must hold booleans or the integers 0 and 1, got 2$"):
+        readout.votes(features, 2 * mask.to(dtype))
+
+
+def test_calibrate_takes_a_mask_of_zeros_and_ones() -> None:
+    """The third trajectory has no valid step, so it must not count."""
+    features, mask = trajectories(), lengths_mask(70, [70, 40, 0])
+    expected = CrestReadout().double().calibrate([(features, mask)]).state_dict()
+    for dtype in (torch.uint8, torch.int64):
+        found = CrestReadout().double().calibrate([(features, mask.to(dtype))]).state_dict()
+        assert all(torch.equal(found[name], value) for name, value in expected.items())
+    with pytest.raises(ValueError, match=r"^mask must hold booleans or the integers 0 and 1, got 2$"):
+        CrestReadout().calibrate([(features, 2 * mask.long())])
+
+
 def test_a_fixed_budget_covers_its_share() -> None:
     features = trajectories(batch=2, steps=500)
     core = CrestReadout(0.1, config=CrestConfig(dilation=0)).select(features)
@@ -347,8 +373,8 @@ def test_every_constant_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sigma": 0.0}, "sigma must be positive, in steps, got 0.0"),
-        ({"dilation": -1}, "dilation must be a whole number of steps, 0 or more, got -1"),
+        ({"sigma": 0.0}, "sigma must be positive, got 0.0"),
+        ({"dilation": -1}, "dilation must be a whole number, 0 or more, got -1"),
         ({"delta": 0.0}, "delta must be positive"),
         ({"gate_width": 0.0}, "gate_width must be positive"),
         ({"epsilon_min": 0.4}, "epsilon_min and epsilon_max must satisfy"),
@@ -371,7 +397,7 @@ def test_config_is_checked(options: dict[str, float], message: str) -> None:
         ({"budget": None}, "budget must be .* got None"),
         ({"config": {"sigma": 4.0}}, "config must be a CrestConfig, got dict"),
         ({"budget": "batch"}, "budget must be 'pooled', 'trajectory' or a number .* got 'batch'"),
-        ({"direction": "up"}, "direction must be 'transient' or 'stable', got 'up'"),
+        ({"direction": "up"}, "direction must be one of transient, stable, got 'up'"),
         ({"alpha": 2.0}, r"alpha must lie in \[0, 1\], got 2.0"),
     ],
 )

@@ -37,10 +37,13 @@ def test_slicing_takes_every_array_along(rows: object) -> None:
     [
         ({"x": np.zeros((6, 10))}, r"x must have shape \(N, T, C\).* got \(6, 10\)"),
         ({"x": np.full((6, 10, 2), np.nan)}, r"x must be finite, got nan at index \[0, 0, 0\]"),
-        ({"y": np.zeros(5)}, r"y must have shape \(6,\), as x has, got \(5,\)"),
+        ({"y": np.zeros(5)}, r"y must have shape \(N,\) = \(6,\), got \(5,\)"),
         ({"y": np.array([0, 0, np.inf, 0, 0, 0])}, r"y must be finite, got inf at index \[2\]"),
-        ({"events": np.zeros((6, 9), dtype=bool)}, r"events must have shape \(6, 10\)"),
-        ({"proxy": np.zeros((6, 1))}, r"proxy must have shape \(6,\)"),
+        (
+            {"events": np.zeros((6, 9), dtype=bool)},
+            r"events must have shape \(N, T\) = \(6, 10\), got \(6, 9\)",
+        ),
+        ({"proxy": np.zeros((6, 1))}, r"proxy must have shape \(N,\) = \(6,\), got \(6, 1\)"),
         ({"channels": ("a",)}, r"channels must name the 2 channels of x, got \('a',\)"),
         ({"sample_rate": 0.0}, "sample_rate must be positive, got 0.0"),
         ({"extra": {"k": np.zeros(4)}}, r"extra\['k'\] must have 6 rows, as x has, got 4"),
@@ -64,7 +67,7 @@ def test_splits_must_fit_together() -> None:
 
 def test_sizes_are_checked() -> None:
     assert Sizes() == Sizes(train=1024, id=256, ood=256)
-    with pytest.raises(ValueError, match="ood must be a whole number, at least 1 trajectory, got 0"):
+    with pytest.raises(ValueError, match="ood must be a whole number, 1 or more, got 0"):
         Sizes(ood=0)
 
 

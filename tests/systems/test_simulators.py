@@ -225,7 +225,7 @@ def test_what_is_outside_of_crests_reach_is_a_regime_of_the_gear() -> None:
 def test_unknown_names_list_the_choices() -> None:
     with pytest.raises(ValueError, match="system must be one of gear, impact, got 'pump'"):
         regime("pump")
-    with pytest.raises(ValueError, match=r"regime must be one of default, weak_cue, .* got 'x'"):
+    with pytest.raises(ValueError, match=r"regime of gear must be one of default, weak_cue, .* got 'x'"):
         regime("gear", "x")
 
 
@@ -252,7 +252,7 @@ def test_unknown_names_list_the_choices() -> None:
         (ImpactSystem, {"halo": -1}, "halo must be a whole number, 0 or more, got -1"),
         (ImpactSystem, {"drive_frequency": 0.0}, r"drive_frequency must be positive, got 0\.0"),
         (ImpactSystem, {"gap": float("inf")}, "gap must be 0 or more, got inf"),
-        (ImpactSystem, {"center": float("nan")}, "center must be a finite number, got nan"),
+        (ImpactSystem, {"center": float("nan")}, "center must be finite, got nan"),
         (ImpactSystem, {"damping": 2.0}, r"damping must leave the oscillator underdamped, below 2, got 2\.0"),
     ],
 )

@@ -1,11 +1,11 @@
 """Errors and credit of a trained model: in and out of distribution, both or neither."""
 
 import dataclasses
-import math
 
 import torch
 
 from crest.arrays import EventMask, PerTrajectory, Signals
+from crest.checks.arguments import require_fields
 from crest.lab.model import Model
 from crest.probes import Credit, batches_of, credit, evaluating, in_batches, rmse
 from crest.readouts import CrestReadout
@@ -25,9 +25,7 @@ class Score:
     ood: float
 
     def __post_init__(self) -> None:
-        for name, value in dataclasses.asdict(self).items():
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a finite error, got {value}")
+        require_fields(self, "be 0 or more", "id", "ood")
 
 
 def predict(model: Model, data: Trajectories) -> PerTrajectory:

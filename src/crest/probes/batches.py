@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from crest.checks.arguments import require
+
 # Memory then does not grow with the number of trajectories. Another size changes no more than the last bits.
 BATCH = 64
 
@@ -53,8 +55,7 @@ def batches_of(*tensors: Tensor | None, size: int = BATCH) -> list[tuple[Any, ..
         >>> [(rows.tolist(), events) for rows, events in batches_of(torch.arange(5), None, size=3)]
         [([0, 1, 2], None), ([3, 4], None)]
     """
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ValueError(f"size must be a whole number, at least 1, got {size!r}")
+    require("size", size, "be a whole number, 1 or more")
     for tensor in tensors:
         if tensor is not None and not (isinstance(tensor, Tensor) and tensor.ndim):
             got = "a tensor without axes" if isinstance(tensor, Tensor) else type(tensor).__name__

@@ -7,14 +7,15 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from crest.arrays import StepMask, StepScores, at_least_float32
-from crest.probes.checks import (
+from crest.arrays import StepMask, StepScores, at_least_float32, valid_steps
+from crest.checks.tensors import (
     as_flags,
     as_mask,
+    as_per_trajectory,
     predictions,
     require_finite,
-    require_floating,
-    require_shape,
+    require_series,
+    require_tensor,
 )
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
@@ -70,9 +71,8 @@ def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = N
         >>> interpolate_out(inputs, remove).flatten()
         tensor([0., 2., 4., 6., 6.])
     """
-    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
-    require_floating("inputs", inputs)
-    valid = as_mask(mask, inputs)
+    require_series("inputs", inputs, "(B, T, C)")
+    valid = valid_steps(as_mask(mask, inputs), inputs[..., 0])
     removed = as_flags("remove_mask", remove_mask, inputs) & valid
     kept = valid & ~removed
     values = inputs.to(at_least_float32(inputs))
@@ -150,11 +150,11 @@ def deletion(
     rising = all(low < high for low, high in pairwise(asked))
     if not rising or not all(0 <= fraction <= 1 for fraction in asked):
         raise ValueError(f"fractions must be increasing and lie in [0, 1], got {asked}")
-    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
-    require_shape("ratings", ratings, "(B, T)", inputs.shape[:2])
+    require_series("inputs", inputs, "(B, T, C)")
+    require_tensor("ratings", ratings, "(B, T)", inputs.shape[:2])
     # Whole numbers too, such as the votes of CREST.
     ratings = ratings.detach().to(inputs.device, at_least_float32(ratings))
-    valid = as_mask(mask, inputs)
+    valid = valid_steps(as_mask(mask, inputs), ratings)
     require_finite("ratings", ratings, valid)
     points = asked if asked[:1] == (0.0,) else (0.0, *asked)
     removals = [highest_rated(ratings, fraction, valid) for fraction in points]
@@ -205,8 +205,8 @@ def deletion_by(
     }
     if events is None:
         return curves
-    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
-    valid = as_mask(mask, inputs)
+    require_tensor("inputs", inputs, "(B, T, C)", (None, None, None))
+    valid = valid_steps(as_mask(mask, inputs), inputs[..., 0])
     removed = as_flags("events", events, inputs) & valid
     errors = tuple(
         error_without(function, inputs, targets, steps, valid, error=error)
@@ -234,12 +234,8 @@ def error_without(
     """
     with torch.no_grad():
         changed = interpolate_out(inputs.detach(), remove_mask, mask)
-        if not isinstance(targets, Tensor) or targets.shape not in {(len(inputs),), (len(inputs), 1)}:
-            got = tuple(targets.shape) if isinstance(targets, Tensor) else type(targets).__name__
-            raise ValueError(
-                f"targets must be a tensor of shape (B,) or (B, 1), B = {len(inputs)}, got {got}"
-            )
-        require_finite("targets", targets)
+        wanted = as_per_trajectory("targets must be", targets, len(inputs))
+        require_finite("targets", wanted)
         answer = predictions(function, changed)
-        dtype = at_least_float32(answer, targets)
-        return float(error(answer.to(dtype), targets.reshape(-1).to(answer.device, dtype)))
+        dtype = at_least_float32(answer, wanted)
+        return float(error(answer.to(dtype), wanted.to(answer.device, dtype)))

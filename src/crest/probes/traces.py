@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from crest.arrays import StepScores
-from crest.probes.checks import as_flags, as_mask, require_finite, require_floating, require_shape
+from crest.arrays import StepScores, valid_steps
+from crest.checks.arguments import require
+from crest.checks.tensors import as_flags, as_mask, require_finite, require_floating, require_tensor
 from crest.probes.credit import positive_credit, step_scores
 
 
@@ -90,8 +91,8 @@ def step_traces(
         >>> trace.credit, trace.events, trace.votes
         ([0.0, 0.5, 0.5], [1], None)
     """
-    if digits is not None and (isinstance(digits, bool) or not isinstance(digits, int) or digits < 1):
-        raise ValueError(f"digits must be None or a whole number, at least 1, got {digits!r}")
+    if digits is not None:
+        require("digits", digits, "be a whole number, 1 or more")
     _require_numbers("signals", signals, "(B, T, C)", (None, None, None))
     known = None if events is None else as_flags("events", events, signals)
     shares = _credit_shares(features, pooled, mask, len(signals))
@@ -119,16 +120,16 @@ def step_traces(
 
 
 def _require_numbers(name: str, value: Tensor, letters: str, expected: tuple[int | None, ...]) -> None:
-    require_shape(name, value, letters, expected)
+    require_tensor(name, value, letters, expected)
     require_floating(name, value)
     require_finite(name, value)
 
 
 def _credit_shares(features: Tensor, pooled: Tensor, mask: Tensor | None, rows: int) -> StepScores:
     """Positive credit of each step over that of all; 0 where no step has any."""
-    require_shape("features", features, "(B, T', D)", (rows, None, None))
+    require_tensor("features", features, "(B, T', D)", (rows, None, None))
     require_floating("features", features)
-    valid = as_mask(mask, features)
+    valid = valid_steps(as_mask(mask, features), features[..., 0])
     require_finite("features", features, valid)
     _require_numbers("pooled", pooled, "(B, D)", (rows, features.shape[2]))
     kept = torch.where(valid.unsqueeze(-1), features.detach(), 0)
@@ -138,7 +139,7 @@ def _credit_shares(features: Tensor, pooled: Tensor, mask: Tensor | None, rows: 
 
 def _share_of_votes(votes: Tensor, features: Tensor) -> Tensor:
     """Votes over the number of channels that could vote."""
-    require_shape("votes", votes, "(B, T')", features.shape[:2])
+    require_tensor("votes", votes, "(B, T')", features.shape[:2])
     width = features.shape[2]
     if not bool(((votes >= 0) & (votes <= width)).all()):
         raise ValueError(f"votes must lie in [0, D], D = {width}, got {votes.min()} to {votes.max()}")
@@ -162,7 +163,7 @@ def _profiles(
     """A number of each step of each trajectory; None of each trajectory where nobody knows them."""
     if value is None:
         return [None] * len(like)
-    require_shape(name, value, "(B, T')", like.shape)
+    require_tensor(name, value, "(B, T')", like.shape)
     require_finite(name, value)
     return [_shorts(row, digits) for row in value]
 

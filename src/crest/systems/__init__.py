@@ -1,4 +1,7 @@
-"""Systems: signals x (N, T, C), labels y (N), events (N, T), proxy (N) per split. Needs the lab extra."""
+"""Systems: signals x (N, T, C) and labels y (N) in three splits; events (N, T) and proxy (N) where they are known.
+
+Needs the lab extra. One's own recordings are in `crest.systems.recordings`.
+"""
 
 from crest.systems.base import Sizes, Splits, Trajectories
 from crest.systems.cwru import CwruSystem

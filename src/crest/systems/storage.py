@@ -11,7 +11,7 @@ import numpy as np
 from crest.files import whole_file
 from crest.systems.base import Trajectories
 
-FORMAT = "crest-trajectories-1"
+TRAJECTORY_FORMAT = "crest-trajectories-1"
 _OPTIONAL = ("events", "proxy")
 
 
@@ -35,7 +35,7 @@ def save(trajectories: Trajectories, path: Path) -> None:
         if array.dtype.hasobject:
             raise ValueError(f"{name} must hold numbers or text, got an array of objects")
     about = {
-        "format": FORMAT,
+        "format": TRAJECTORY_FORMAT,
         "sample_rate": trajectories.sample_rate,
         "channels": trajectories.channels,
         "source": trajectories.source,
@@ -52,8 +52,8 @@ def load(path: Path) -> Trajectories:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
-        if about["format"] != FORMAT:
-            raise ValueError(f"format must be {FORMAT!r}, got {about['format']!r}")
+        if about["format"] != TRAJECTORY_FORMAT:
+            raise ValueError(f"format must be {TRAJECTORY_FORMAT!r}, got {about['format']!r}")
         return Trajectories(
             x=arrays.pop("x"),
             y=arrays.pop("y"),

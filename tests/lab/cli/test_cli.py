@@ -120,7 +120,7 @@ def test_status_shows_why_a_run_failed_and_makes_no_folder(tmp_path: Path) -> No
     [
         (("run", "mian"), "all, got 'mian'"),
         (("run",), "names must hold an experiment or all"),
-        (("run", "main", "--jobs", "0"), "jobs must be at least 1, got 0"),
+        (("run", "main", "--jobs", "0"), "jobs must be a whole number, 1 or more, got 0"),
         (("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"), "jobs is for this machine"),
         (("run", "main", "--cluster", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1"),
         (("run", "main", "--folder", "pyproject.toml"), "folder must be a folder"),

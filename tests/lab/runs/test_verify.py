@@ -126,7 +126,7 @@ def test_the_cheapest_are_those_of_the_shortest_measured_time() -> None:
 def test_a_sample_is_one_or_more_and_at_most_all(choose: Callable[..., list[Record]]) -> None:
     there = records(3)
     assert {one.id for one in choose(there, 10)} == {one.id for one in there}
-    with pytest.raises(ValueError, match="sample must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="sample must be a whole number, 1 or more, got 0"):
         choose(there, 0)
 
 

@@ -26,7 +26,7 @@ def run(n: int = 1, steps: int = 400, dt: float = 0.07, **changes: object) -> np
     } | changes
     per_row = ("x", "v", "angle", "amplitude", "wall_stiffness", "wall_damping")
     arguments |= {name: np.broadcast_to(np.asarray(arguments[name], float), (n,)).copy() for name in per_row}
-    return impact.simulate(
+    return impact.simulate_impact(
         steps,
         arguments["burn"],
         dt,

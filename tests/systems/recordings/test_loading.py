@@ -213,10 +213,10 @@ def test_missing_columns_list_what_is_there(three: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"window": 0, "sample_rate": 1}, "window must be a whole number of samples, at least 1, got 0"),
+        ({"window": 0, "sample_rate": 1}, "window must be a whole number, 1 or more, got 0"),
         (
             {"window": 8, "hop": 0, "sample_rate": 1},
-            "hop must be a whole number of samples, at least 1, got 0",
+            "hop must be a whole number, 1 or more, got 0",
         ),
         ({"window": 8, "sample_rate": -1.0}, "sample_rate must be positive, got -1"),
         ({"window": 8}, "sample_rate must be given where files do not say it, got None and 'a.npy'"),
@@ -348,7 +348,7 @@ def test_labels_are_standardised_on_train() -> None:
         ({"ood": []}, "ood must name conditions among a, b, got none"),
         ({"ood": ["a", "b"]}, "leave a condition to train on"),
         ({"ood": "b", "id_fraction": 1.0}, r"id_fraction must lie in \(0, 1\), got 1"),
-        ({"ood": "b", "gap": -1}, "gap must be at least 0"),
+        ({"ood": "b", "gap": -1}, "gap must be 0 or more, got -1"),
         ({"ood": "b", "gap": 30}, "gap must leave room .*got 248 samples"),
         ({"ood": "b", "id_by": "recording"}, "must find 2 recordings outside ood, got 1"),
         ({"ood": "b"}, r"label must vary in train .*, got only 0"),

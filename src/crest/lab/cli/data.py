@@ -27,7 +27,7 @@ def fetch(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path |
     """
     from crest.systems.cwru import files as cwru_files
 
-    console.print(f"{name}: {cwru_files.fetch(folder, from_dir=from_dir)}", markup=False)
+    console.print(f"{name}: {cwru_files.fetch_recordings(folder, from_dir=from_dir)}", markup=False)
 
 
 @app.command
@@ -43,7 +43,7 @@ def check(name: Literal["cwru"], *, folder: Path | None = None) -> None:
     """
     from crest.systems.cwru import files as cwru_files
 
-    states = cwru_files.check(folder)
+    states = cwru_files.check_recordings(folder)
     for state in states:
         console.print(f"{state.file.name:<10}{state.detail or state.state}", markup=False, highlight=False)
     if any(state.state != "present" for state in states):

@@ -52,7 +52,7 @@ def _version(package: str) -> str:
 def _bearings() -> str:
     from crest.systems.cwru import files as cwru_files
 
-    states = cwru_files.check(None)
+    states = cwru_files.check_recordings(None)
     present = sum(state.state == "present" for state in states)
     remedy = "" if present == len(states) else "; fetch them with: crest data fetch cwru"
     return f"{present} of {len(states)} recordings in {cwru_files.data_folder()}{remedy}"

@@ -15,6 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
+from crest.checks.arguments import require
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -66,8 +68,7 @@ class LocalExecutor(RunExecutor):
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = cores() if jobs is None else jobs
-        if self._jobs < 1:
-            raise ValueError(f"jobs must be at least 1, got {jobs}")
+        require("jobs", self._jobs, "be a whole number, 1 or more")
         self.name = f"this machine ({self._jobs} processes)"
         self._seats: list[_Seat] = []
         self._closed = False
