@@ -4,15 +4,14 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from crest.lab.evidence.settings import DEVELOPMENT_SEED
 from crest.lab.evidence.shown import Piece, Shown
+from crest.lab.evidence.trial import as_trial
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.study import Study
 from crest.systems import Sizes
-
-# For development: reported results use 0 to 9.
-QUICK_SEED = 1000
 
 
 class Found:
@@ -53,9 +52,14 @@ class Found:
             spec for spec in self.runs if all(getattr(spec, name) == value for name, value in fields.items())
         ]
 
+    def count(self, **fields: Any) -> str:
+        """How many of the declared runs with these fields are there: 7/10."""
+        return f"{len(self.of(**fields))}/{len(self.declared(**fields))}"
+
     def complete(self, **fields: Any) -> bool:
-        """Whether every declared run with these fields is there."""
-        return all(spec.id in self.records for spec in self.declared(**fields))
+        """Whether runs with these fields are declared and every one of them is there."""
+        declared = self.declared(**fields)
+        return bool(declared) and all(spec.id in self.records for spec in declared)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,6 +73,7 @@ class Experiment:
         show: statistics, tables and charts of what was found.
         runs: the specs; an experiment may share some with another.
         studies: what it computes without training.
+        trial: whether the runs are those of a trial, whose numbers mean nothing.
     """
 
     name: str
@@ -77,13 +82,14 @@ class Experiment:
     show: Callable[[Found], Shown]
     runs: tuple[RunSpec, ...] = ()
     studies: tuple[Study, ...] = ()
+    trial: bool = False
 
     def quick(self) -> "Experiment":
-        """The same shape in seconds: the first seed, few trajectories, two epochs. Its numbers mean nothing."""
+        """The experiment as a trial: one seed, few trajectories, two epochs, in seconds. Its studies stay as they are."""
         first = min((spec.seed for spec in self.runs), default=0)
         # Runs that differ in their schedule alone become one.
         runs = dict.fromkeys(_quick(spec) for spec in self.runs if spec.seed == first)
-        return dataclasses.replace(self, runs=tuple(runs))
+        return dataclasses.replace(self, runs=tuple(runs), trial=bool(runs))
 
     def piece(self, store: Store) -> Piece:
         """What the records of the store show; nothing is trained."""
@@ -96,15 +102,19 @@ class Experiment:
             summary=self.summary,
             found=len(records) + len(studies),
             declared=len(self.runs) + len(self.studies),
-            command=f"crest run {self.name}",
-            shown=self.show(Found(self.runs, records, studies)),
+            command=f"crest run {self.name}{' --quick' if self.trial else ''}",
+            shown=self._shown(records, studies),
         )
+
+    def _shown(self, records: Mapping[str, Record], studies: Mapping[str, Any]) -> Shown:
+        shown = self.show(Found(self.runs, records, studies))
+        return as_trial(shown, self.show(Found(self.runs, {}, studies)).claims) if self.trial else shown
 
 
 def _quick(spec: RunSpec) -> RunSpec:
     return dataclasses.replace(
         spec,
-        seed=QUICK_SEED,
+        seed=DEVELOPMENT_SEED,
         sizes=Sizes(train=32, id=16, ood=16),
         schedule=dataclasses.replace(spec.training, epochs=2, batch=16),
         observe_every=min(spec.observe_every, 1),

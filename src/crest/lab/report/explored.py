@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from crest.lab.evidence.names import SYSTEM_NAMES, named
+from crest.lab.evidence.names import named
 from crest.lab.report.colours import COLOURS
 from crest.lab.runs.record import Record, Trace, Traces
 from crest.lab.runs.spec import RunSpec
 
-DIGITS = 5
+_DIGITS = 5
 """Of every number on the page: finer than a pixel, and half of the size."""
 
 
@@ -101,7 +101,7 @@ def _data_key(spec: RunSpec) -> str:
 
 def _system_words(spec: RunSpec) -> list[str]:
     """Names of a run's data, from what always says it to what only tells apart."""
-    system = SYSTEM_NAMES.get(spec.system, spec.system)
+    system = named(spec.system)
     name = system if spec.regime == "default" else f"{system}, {spec.regime}"
     return [name, _options(spec.system_options), f"seed {spec.seed}", f"{spec.sizes}"]
 
@@ -130,7 +130,7 @@ def _told_apart(names: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    return float(f"{value:.{_DIGITS}g}")
 
 
 def _shorts(values: Sequence[float]) -> list[float]:
