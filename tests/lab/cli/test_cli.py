@@ -12,7 +12,7 @@ import pytest
 
 from crest.lab import cli
 from crest.lab.cli import data, systems
-from crest.lab.evidence.main import MAIN
+from crest.lab.evidence.main import MAIN_EXPERIMENT
 from real_recordings import FOLDER, real
 
 
@@ -36,7 +36,7 @@ def test_help_answers_without_torch() -> None:
 
 
 def test_show_draws_and_reads_a_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    systems.show("gear", regime_name="rare_events", rows=2, output=tmp_path / "a" / "gear.png")
+    systems.show_system("gear", regime_name="rare_events", rows=2, output=tmp_path / "a" / "gear.png")
     assert (tmp_path / "a" / "gear.png").stat().st_size > 10_000
     shown = capsys.readouterr().out
     assert "event fraction 0.09" in shown
@@ -59,12 +59,12 @@ def test_recordings_are_fetched_checked_and_shown(
 ) -> None:
     monkeypatch.setenv("CREST_DATA", str(tmp_path))
     with pytest.raises(SystemExit, match="crest data fetch cwru"):
-        data.check("cwru")
+        data.check_recordings("cwru")
     assert capsys.readouterr().out.count("missing") >= 16
-    data.fetch("cwru", from_dir=FOLDER)
-    data.check("cwru")
+    data.fetch_recordings("cwru", from_dir=FOLDER)
+    data.check_recordings("cwru")
     assert capsys.readouterr().out.count("present") == 16
-    systems.show("cwru", output=tmp_path / "cwru.png")
+    systems.show_system("cwru", output=tmp_path / "cwru.png")
     assert (tmp_path / "cwru.png").stat().st_size > 10_000
     assert "log-RMS alone, linear reader: error 0." in capsys.readouterr().out
 
@@ -106,10 +106,10 @@ def test_status_reads_the_records(quick: tuple[Path, str]) -> None:
 
 
 def test_status_shows_why_a_run_failed_and_makes_no_folder(tmp_path: Path) -> None:
-    (tmp_path / f"{MAIN.runs[0].id}.error").write_text("Traceback\nValueError: too bad\n")
+    (tmp_path / f"{MAIN_EXPERIMENT.runs[0].id}.error").write_text("Traceback\nValueError: too bad\n")
     shown = run("status", "main", "--folder", str(tmp_path)).stdout
     assert re.search(r"^main +Table 1 +60 +0 +59 +1 *$", shown, re.MULTILINE)
-    assert f"{MAIN.runs[0].id}.error: ValueError: too bad" in shown
+    assert f"{MAIN_EXPERIMENT.runs[0].id}.error: ValueError: too bad" in shown
     missing = tmp_path / "none"
     assert "no records yet" in run("status", "--folder", str(missing)).stdout
     assert not missing.exists()

@@ -14,10 +14,10 @@ from PIL import Image
 from crest.lab import cli
 from crest.lab.cli.console import TRIAL
 from crest.lab.evidence import CATALOG
-from crest.lab.evidence.cross import CROSS
-from crest.lab.evidence.main import MAIN
-from crest.lab.evidence.teaser import TEASER
-from crest.lab.evidence.theory import THEORY
+from crest.lab.evidence.cross import CROSS_EXPERIMENT
+from crest.lab.evidence.main import MAIN_EXPERIMENT
+from crest.lab.evidence.teaser import TEASER_EXPERIMENT
+from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from crest.lab.runs.study import Study
 from evidence_made import duel, write
 
@@ -27,7 +27,7 @@ Command = Callable[..., tuple[str, int]]
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with records of Table 1 and of the explorer that nobody trained."""
-    return write(tmp_path_factory.mktemp("records"), [TEASER, MAIN], duel()).folder
+    return write(tmp_path_factory.mktemp("records"), [TEASER_EXPERIMENT, MAIN_EXPERIMENT], duel()).folder
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_verdicts_are_printed_with_the_records_that_they_rest_on(crest: Command,
     assert len(lines) == 6
     assert all(line.rstrip().endswith(" holds") for line in lines)
     assert "−50.0 %" in lines[0]
-    assert re.search(rf"^cross \(60/{len(CROSS.runs)}\) .* not measured *$", shown, re.MULTILINE)
+    assert re.search(rf"^cross \(60/{len(CROSS_EXPERIMENT.runs)}\) .* not measured *$", shown, re.MULTILINE)
     assert re.search(r"^dynamics \(0/10\) .* not measured *$", shown, re.MULTILINE)
 
 
@@ -153,7 +153,7 @@ def test_unknown_names_and_formats_are_refused(crest: Command, records: Path) ->
 
 
 def test_a_report_of_a_trial_says_so(crest: Command) -> None:
-    write(Path("trial"), [MAIN.quick()], duel())
+    write(Path("trial"), [MAIN_EXPERIMENT.quick()], duel())
     shown, status = crest("report", "main", "--quick", "--folder", "trial")
     assert status == 0
     assert TRIAL in shown
@@ -167,7 +167,7 @@ def test_a_report_of_a_trial_says_so(crest: Command) -> None:
 
 
 def test_run_computes_the_studies_once_and_status_counts_them(crest: Command) -> None:
-    write(Path("trial"), [THEORY.quick()], duel())
+    write(Path("trial"), [THEORY_EXPERIMENT.quick()], duel())
     words = ("theory", "--quick", "--folder", "trial")
 
     def counts() -> list[str]:
@@ -184,7 +184,7 @@ def test_run_computes_the_studies_once_and_status_counts_them(crest: Command) ->
         "0 done, 6 found done, 0 failed; records in trial",
     ]
     files = sorted(path.name for path in Path("trial/studies").iterdir())
-    assert files == sorted(f"{study.id}.json" for study in THEORY.studies)
+    assert files == sorted(f"{study.id}.json" for study in THEORY_EXPERIMENT.studies)
     assert counts() == ["8", "8", "0", "0"]
     assert "computed" not in crest("run", *words)[0]
     shown, _ = crest("report", *words)
@@ -198,9 +198,9 @@ def test_a_study_that_fails_is_named_after_the_counts(
     def broken() -> None:
         raise OSError("no recordings here")
 
-    studies = (Study(name="broken", compute=broken, parameters={}), *THEORY.studies[1:])
-    monkeypatch.setitem(CATALOG, "theory", dataclasses.replace(THEORY, studies=studies))
-    write(Path("trial"), [THEORY.quick()], duel())
+    studies = (Study(name="broken", compute=broken, parameters={}), *THEORY_EXPERIMENT.studies[1:])
+    monkeypatch.setitem(CATALOG, "theory", dataclasses.replace(THEORY_EXPERIMENT, studies=studies))
+    write(Path("trial"), [THEORY_EXPERIMENT.quick()], duel())
     shown, status = crest("run", "theory", "--quick", "--folder", "trial")
     assert status == 1
     assert shown.splitlines() == [

@@ -18,12 +18,12 @@ app = App(
     help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
 )
 app.command(demo.demo)
-app.command(systems.app)
-app.command(data.app)
-app.command(runs.run)
+app.command(systems.systems_app)
+app.command(data.data_app)
+app.command(runs.run_experiments, name="run")
 app.command(runs.status)
 app.command(report.report)
-app.command(verify.verify)
+app.command(verify.verify_records, name="verify")
 app.command(doctor)
 
 

@@ -9,11 +9,13 @@ from cyclopts import App
 
 from crest.lab.cli.console import console
 
-app = App(name="data", help="Public recordings.")
+data_app = App(name="data", help="Public recordings.")
 
 
-@app.command
-def fetch(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path | None = None) -> None:
+@data_app.command(name="fetch")
+def fetch_recordings(
+    name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path | None = None
+) -> None:
     """Fetch recordings, each checked by its SHA-256; what is there and right is not fetched again.
 
     Parameters
@@ -30,8 +32,8 @@ def fetch(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path |
     console.print(f"{name}: {cwru_files.fetch(folder, from_dir=from_dir)}", markup=False)
 
 
-@app.command
-def check(name: Literal["cwru"], *, folder: Path | None = None) -> None:
+@data_app.command(name="check")
+def check_recordings(name: Literal["cwru"], *, folder: Path | None = None) -> None:
     """Say of each recording whether it is there and right.
 
     Parameters

@@ -25,7 +25,7 @@ def experiments(names: list[str], quick: bool) -> "list[Experiment]":
     return [experiment.quick() for experiment in chosen] if quick else chosen
 
 
-def run(
+def run_experiments(
     *names: str,
     jobs: int | None = None,
     cluster: str | None = None,

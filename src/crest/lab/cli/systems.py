@@ -12,14 +12,14 @@ from crest.lab.cli.console import console
 if TYPE_CHECKING:
     from crest.systems import Splits
 
-app = App(name="systems", help="The systems: what they look like and whether they can be read.")
+systems_app = App(name="systems", help="The systems: what they look like and whether they can be read.")
 
 # A development seed: reported results use 0 to 9.
 SEED = 1000
 MOST_ROWS = 20
 
 
-@app.command(name="list")
+@systems_app.command(name="list")
 def list_systems() -> None:
     """Print the simulators with their named regimes."""
     from crest.systems.regimes import REGIMES
@@ -30,8 +30,8 @@ def list_systems() -> None:
             console.print(f"  {name:<18}" + ", ".join(f"{key} = {value}" for key, value in changes.items()))
 
 
-@app.command
-def show(
+@systems_app.command(name="show")
+def show_system(
     system: str,
     *,
     regime_name: Annotated[str, Parameter(name="--regime")] = "default",

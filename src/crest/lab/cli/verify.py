@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from crest.lab.runs.verify import Check
 
 
-def verify(
+def verify_records(
     *,
     sample: int,
     folder: Path = Path("results"),
