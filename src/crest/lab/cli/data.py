@@ -13,7 +13,7 @@ data_app = App(name="data", help="Public recordings.")
 
 
 @data_app.command(name="fetch")
-def fetch_recordings(
+def fetch_data(
     name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path | None = None
 ) -> None:
     """Fetch recordings, each checked by its SHA-256; what is there and right is not fetched again.
@@ -33,7 +33,7 @@ def fetch_recordings(
 
 
 @data_app.command(name="check")
-def check_recordings(name: Literal["cwru"], *, folder: Path | None = None) -> None:
+def check_data(name: Literal["cwru"], *, folder: Path | None = None) -> None:
     """Say of each recording whether it is there and right.
 
     Parameters
