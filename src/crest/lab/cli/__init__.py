@@ -32,7 +32,7 @@ def bench() -> None:
     """Measure speed on this machine, as ratios within one run."""
     import subprocess
 
-    # In a source tree the scripts stand beside src; in an installed package, inside it.
+    # The scripts are beside src in a source tree, and inside the package where it is installed.
     package = Path(crest.__file__).parent
     folders = [package / "lab" / "benchmarks", package.parents[1] / "benchmarks"]
     scripts = [script for folder in folders for script in sorted(folder.glob("*.py"))]
@@ -44,7 +44,7 @@ def bench() -> None:
 
 
 def main() -> None:
-    """Run the command line; errors of input are one sentence, the traceback comes with --debug."""
+    """Run the command line; an expected error prints one sentence, and its traceback with --debug."""
     arguments = [word for word in sys.argv[1:] if word != "--debug"]
     try:
         app(arguments)

@@ -22,10 +22,10 @@ def demo(*, output: Path | None = None, quick: bool = False) -> None:
     Parameters
     ----------
     output
-        Folder for the page and the records, outputs/demo unless given (outputs/trial-demo of a trial). What is there
-        already is not trained again.
+        Folder for the page and the records. Default: outputs/demo, or outputs/trial-demo with --quick. Models whose
+        record is there already are not trained again.
     quick
-        The machinery in seconds; its numbers mean nothing.
+        Try the machinery in seconds, with 32 trajectories and two epochs. The numbers mean nothing.
     """
     from rich.table import Table
 
@@ -47,7 +47,7 @@ def demo(*, output: Path | None = None, quick: bool = False) -> None:
         outcome = sweep(experiment.runs, store, executor, listener=listener)
     if outcome.failed:
         raise SystemExit(f"crest: what went wrong is in {store.folder}/*.error")
-    # It is no experiment of the catalog, so `crest run` does not know it.
+    # The catalog does not have this experiment, so `crest run` cannot make it again.
     piece = dataclasses.replace(experiment.piece(store), command="crest demo")
     explored = [store.read(spec.id) for spec in experiment.runs]
     place = output / "page.html"

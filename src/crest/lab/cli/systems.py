@@ -1,4 +1,4 @@
-"""`crest systems`: what the systems look like and whether they can be read."""
+"""`crest systems`: list and draw the systems, and say how well simple readers read them."""
 
 # ruff: noqa: PLC0415
 
@@ -12,7 +12,9 @@ from crest.lab.cli.console import console
 if TYPE_CHECKING:
     from crest.systems import Splits
 
-systems_app = App(name="systems", help="The systems: what they look like and whether they can be read.")
+systems_app = App(
+    name="systems", help="Look at the systems: what they are, and how well simple readers read them."
+)
 
 # A development seed: reported results use 0 to 9.
 SEED = 1000
@@ -40,22 +42,23 @@ def show_system(
     output: Path | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Draw channels, events and cue of a few trajectories of rising label, and print how well it can be read.
+    """Draw a few trajectories with their events and cue, and print how well simple readers read the system.
 
     Parameters
     ----------
     system
         gear, impact or cwru.
     regime_name
-        A named regime; `crest systems list` has them.
+        A named regime. `crest systems list` prints them.
     seed
         Seed of the data; 0 to 9 are kept for reported results.
     rows
-        Trajectories to draw.
+        How many trajectories to draw. Their labels rise from top to bottom.
     output
-        Picture to write; outputs/SYSTEM-REGIME.png unless given.
+        The picture to write. Default: outputs/SYSTEM-REGIME.png.
     folder
-        Of the recordings, for cwru; the environment variable CREST_DATA, or a cache folder, unless given.
+        Where the recordings of cwru are. Default: the folder in the environment variable CREST_DATA, else a cache
+        folder.
     """
     from crest.lab.report.systems import system_figure
 

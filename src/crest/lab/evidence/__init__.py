@@ -1,4 +1,4 @@
-"""The evidence: one file per table or figure, with its runs, its statistics and its figure."""
+"""The evidence: one file for each table or figure of the paper, with its runs, its claims and what it shows."""
 
 from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
 from crest.lab.evidence.baselines import BASELINES_EXPERIMENT

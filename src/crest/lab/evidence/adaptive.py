@@ -10,12 +10,12 @@ from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
 
-# The gate is open whatever the width: Otsu's tail alone is the budget.
+# With this start the gate is always open, so that the budget is Otsu's tail alone.
 _OTSU = {"config": {"gate_start": -1.0}}
 
 
 def _groups(found: Found, system: str) -> dict[str, list[Record]]:
-    """The four ways to a budget; the best fixed one is chosen by the very error that is shown."""
+    """Records by how the budget was found. The best fixed budget is the one with the lowest OOD error, which is shown."""
     fixed = fixed_budgets(found, system).values()
     groups = {
         "Otsu's tail": found.of(system=system, readout="crest", readout_options=_OTSU),

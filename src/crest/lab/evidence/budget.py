@@ -153,7 +153,7 @@ BUDGET_EXPERIMENT = Experiment(
     summary="Is the error U-shaped in the budget, and does the adaptive one find the bottom?",
     show=_show,
     runs=(
-        # On the grid's seeds: a mean over others would be another comparison.
+        # The adaptive budget has the same seeds as the grid, so that their means can be compared.
         *headline_runs(seed=THREE, readout="crest"),
         *grid(
             [{"readout_options": {"budget": budget}} for budget in BUDGETS],

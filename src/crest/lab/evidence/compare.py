@@ -1,4 +1,4 @@
-"""Statistics that pieces share: which form of attention is the stronger, and CREST against it."""
+"""Statistics that pieces share: which form of attention is stronger, and how CREST compares with it."""
 
 import dataclasses
 import statistics
@@ -33,14 +33,14 @@ def mean_credit(records: Sequence[Record], part: str) -> float:
 
 
 def credit_text(records: Sequence[Record], part: str) -> str:
-    """A part of the credit (cie, ecm, precision, chance) on the ID split with its deviation; a dash without any."""
+    """A part of the credit (cie, ecm, precision, chance) on the ID split with its deviation; a dash if unknown."""
     if not records or not all("id" in record.credit for record in records):
         return "-"
     return Spread.of([getattr(record.credit["id"], part) for record in records]).text(2)
 
 
 def against(records: Sequence[Record], baseline: Sequence[Record]) -> Paired | None:
-    """OOD errors compared with a baseline's; None where they do not have the same seeds, or none."""
+    """OOD errors compared with a baseline's on the same seeds; None where the seeds differ or there are none."""
     errors, others = by_seed(records), by_seed(baseline)
     return paired(errors, others) if errors and errors.keys() == others.keys() else None
 
@@ -84,7 +84,9 @@ def contest(found: Found, **fields: Any) -> Contest | None:
 
 
 def percent(change: float, digits: int = 0) -> Comparison:
-    """A relative change in words, with its sign; claims have a digit more, so that no rounding meets a bar.
+    """A relative change in words, with its sign.
+
+    A claim shows one digit more than a table, so that a rounded number does not seem to reach the claim's bar.
 
     Example:
         >>> percent(-0.294), percent(-0.294, 1)

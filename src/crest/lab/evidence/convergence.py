@@ -64,7 +64,7 @@ def _judged(found: Found) -> Claim:
     usual = _usual(found)
     falls = [_fall(record) for record in usual]
     pairs = [(record, longer) for record in usual if (longer := _longer(found, record)) is not None]
-    # In a trial, all schedules are as short.
+    # A trial has one schedule, so it has no run with twice the epochs.
     if not found.complete() or not pairs:
         return _CLAIM
     ratios = {

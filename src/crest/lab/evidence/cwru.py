@@ -38,7 +38,7 @@ def level_alone(seeds: list[int], system: dict[str, Any]) -> dict[str, dict[str,
     return found
 
 
-# The system's parameters are part of the study's name, so that a result is not taken for that of other windows.
+# The study's name depends on the system's parameters: a result for other windows has another name.
 _PARAMETERS = {
     name: value
     for name, value in dataclasses.asdict(make_system("cwru")).items()

@@ -33,7 +33,7 @@ def _errors(records: list[Record], source: str) -> tuple[list[float], list[float
 
 
 def harm(records: list[Record], source: str, at: float = _AT) -> float:
-    """How much the ID error grows when this share of the steps goes; of the events, all of them."""
+    """How much the ID error grows when this share of the steps is deleted, or all events where they are the source."""
     shares, errors = _errors(records, source)
     place = (
         len(shares) - 1 if source == "events" else min(range(len(shares)), key=lambda k: abs(shares[k] - at))
@@ -79,7 +79,7 @@ def _claims(found: Found, system: str) -> tuple[Claim, Claim]:
         return hurt, spare
     attention, crest = found.of(system=system, readout=form), found.of(system=system, readout="crest")
     ours = harm(crest, "rated")
-    # Attention's top steps are those of its weights or of its credit: the worse for it counts.
+    # Attention's top steps may be chosen by its weights or by its credit. The choice that harms it more counts.
     theirs = max(harm(attention, "rated"), harm(attention, "credit"))
     enough = ours > harm(crest, "random")
     growths = [_growth(record) for record in attention]

@@ -30,7 +30,7 @@ def _table(found: Found) -> Table:
 
 
 def _errors(found: Found) -> Panel:
-    """One seed has no deviation: the bars are bare."""
+    """Errors of the one seed. One value has no deviation, so the bars have no whiskers."""
     panel = error_panel("(d) errors", errors_of(by_readout(found)))
     return dataclasses.replace(
         panel, series=tuple(dataclasses.replace(series, spread=None) for series in panel.series)

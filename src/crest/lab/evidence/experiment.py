@@ -1,4 +1,4 @@
-"""Experiment: a piece of evidence as a value: its runs and studies, its statistics and its figure."""
+"""Experiment: the runs and studies behind a table or figure, and the function that makes it from their results."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
@@ -15,12 +15,12 @@ from crest.systems import Sizes
 
 
 class Found:
-    """The records of an experiment that are there.
+    """The records that an experiment has so far.
 
     Args:
         runs: what was declared.
-        records: by id; those of other experiments are left out.
-        studies: results of the experiment's studies that are there, by name.
+        records: by id. Records of other experiments are ignored.
+        studies: results of the experiment's studies so far, by name.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Found:
     def of(self, **fields: Any) -> list[Record]:
         """The records whose spec has these fields, by seed: `found.of(system="gear", readout="crest")`.
 
-        They must name one setting: a mean over two is an error.
+        The fields must name one setting, because a mean over two settings would mean nothing.
         """
         declared = self.declared(**fields)
         settings = {spec.setting for spec in declared}
@@ -70,8 +70,8 @@ class Experiment:
         name: what `crest run` is told.
         evidence: the paper's table or figure, or the page of the docs that shows it.
         summary: what it asks, in one line.
-        show: statistics, tables and charts of what was found.
-        runs: the specs; an experiment may share some with another.
+        show: makes tables, charts and claims of what was found.
+        runs: the specs; two experiments may share some.
         studies: what it computes without training.
         trial: whether the runs are those of a trial, whose numbers mean nothing.
     """
@@ -87,12 +87,12 @@ class Experiment:
     def quick(self) -> "Experiment":
         """The experiment as a trial: one seed, few trajectories, two epochs, in seconds. Its studies stay as they are."""
         first = min((spec.seed for spec in self.runs), default=0)
-        # Runs that differ in their schedule alone become one.
+        # All trials have one short schedule, so runs that differ in nothing else become one.
         runs = dict.fromkeys(_quick(spec) for spec in self.runs if spec.seed == first)
         return dataclasses.replace(self, runs=tuple(runs), trial=bool(runs))
 
     def piece(self, store: Store) -> Piece:
-        """What the records of the store show; nothing is trained."""
+        """What the store's records show so far. It reads records and trains nothing."""
         there = store.ids()
         records = {spec.id: store.read(spec.id) for spec in self.runs if spec.id in there}
         studies = {study.name: study.read(store.folder) for study in self.studies if study.done(store.folder)}

@@ -10,7 +10,7 @@ ATTENTION = ("attention", "scored_attention")
 FORMS = (*ATTENTION, "crest")
 """Both forms of attention, and CREST."""
 OTHER_READOUTS = ("mean", "max", "gated_attention", "registers", "windowed", "conjunctive", "event_window")
-"""The rest that can be trained on a pointwise encoder; the event window sees the events."""
+"""The other readouts that work with a pointwise encoder. The event window sees the events."""
 FEW_READOUTS = ("mean", *FORMS, "event_window")
 """One plain readout, those of the headline, and the reference that sees the events."""
 
@@ -19,19 +19,21 @@ STEPS = 512
 """Length of a simulated trajectory."""
 
 DEVELOPMENT_SEED = 1000
-"""Seeds from here on are for trials and decisions; those below are reported."""
+"""The first seed for trials and for choosing constants. Reported results use the seeds 0 to 9."""
 TEN = range(10)
-"""For the headline systems."""
+"""Seeds of the headline systems."""
 FIVE = range(5)
-"""Elsewhere."""
+"""Seeds of most other pieces."""
 THREE = range(3)
-"""For grids of many settings, and encoders that are slower to train."""
+"""Seeds of grids with many settings, and of encoders that are slower to train."""
 ONE = range(1)
-"""For the slowest, and for the regimes, which are many."""
+"""The seed of the slowest encoders, and of the regimes, which are many."""
 
 
 def headline_runs(**axes: Any) -> tuple[RunSpec, ...]:
-    """The runs of Table 1, or the part of them that has these values; a piece that shares runs trains nothing twice.
+    """The runs of Table 1, or those of them with these values.
+
+    Pieces share these runs, so that no model is trained twice.
 
     Example:
         >>> len(headline_runs()), len(headline_runs(seed=THREE, readout="crest"))

@@ -11,7 +11,7 @@ Verdict = Literal["holds", "partly", "does not hold", "not measured"]
 
 
 class Comparison(str):
-    """A cell that compares two settings: a relative change or a p. A trial leaves it out, where it means nothing."""
+    """A cell that compares two settings: a relative change or a p. A trial does not show it."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ class Series:
     """Points of one colour.
 
     Args:
-        name: what the legend calls it; series of one name in several panels share their entry.
+        name: its entry in the legend; series of the same name in several panels share one entry.
         x: numbers, or words for a bar chart.
         y: one value per x.
         spread: standard deviation of each value, drawn as a bar; None for none.
@@ -109,10 +109,10 @@ class Claim:
     paper: str
     """The paper's number."""
     measured: str = ""
-    """Ours; "" while runs are missing."""
+    """What we measured; "" while runs are missing."""
     verdict: Verdict = "not measured"
     bar: str = ""
-    """What "holds" asks for, in words; "" where the claim says it itself."""
+    """The condition for "holds", in words; "" where the claim's text says it."""
     seeds: int | None = None
     p: float | None = None
     smallest_p: float | None = None
@@ -132,9 +132,9 @@ class Claim:
 
         Args:
             measured: our numbers, in words.
-            holds: whether all that the bar asks for was found.
-            partly: whether the direction is right; it plays no part where the claim holds.
-            bar: what "holds" asks for, in words.
+            holds: whether the condition is met.
+            partly: whether at least the direction is right. It counts only where the claim does not hold.
+            bar: the condition for "holds", in words.
             seeds: how many seeds the numbers rest on, where there is no test.
             test: the comparison behind the claim; it brings its seeds and p.
         """
@@ -151,7 +151,7 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Shown:
-    """All that a piece shows; `notes` are paragraphs."""
+    """Everything that a piece shows; each note is a paragraph."""
 
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()

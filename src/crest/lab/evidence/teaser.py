@@ -12,7 +12,7 @@ from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record, Trace
 
 _SHOWN = 0
-"""The first OOD trajectory: nobody chose it."""
+"""Which OOD trajectory is shown: the first, so that none is picked by hand."""
 
 
 def _trace(record: Record) -> Trace:

@@ -100,7 +100,7 @@ def _dilution_claim(study: dict[str, list[float]] | None) -> Claim:
         )
         for a, b in zip(study[law], study[points], strict=True)
     )
-    # Of the simulated readers, not of the closed form: the slope between the smallest and the third event share.
+    # The order of the simulated readers: the slope between the smallest and the third event share.
     rise = study["simulated_share"][2] / study["simulated_share"][0]
     epsilon = study["epsilon"]
     order = math.log(rise) / math.log(epsilon[2] / epsilon[0]) if rise > 0 else math.nan
@@ -137,7 +137,7 @@ def _saliency_claim(found: Found, study: dict[str, list[float]] | None) -> Claim
     forms = {system: stronger_attention(found, system=system) for system in HEADLINE_SYSTEMS}
     if study is None or not found.complete():
         return _SALIENCY
-    # Where events are as rare as two steps in a thousand.
+    # The event share at which events are two steps in a thousand.
     place = 1
     sensitivity, share = study["sensitivity"][place], study["share"][place]
     parts = [f"ε = {study['epsilon'][place]:g}: sensitivity {sensitivity:.2f}, credit share {share:.4f}"]

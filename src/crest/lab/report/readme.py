@@ -27,13 +27,13 @@ PICTURES: dict[str, tuple[Experiment, str]] = {
     "docs/cross.png": (CROSS_EXPERIMENT, "cross"),
     "docs/convergence.png": (CONVERGENCE_EXPERIMENT, "convergence"),
 }
-"""Files, and the chart of each: an experiment's, by name."""
+"""The experiment and the name of the chart that each file shows."""
 MADE_FROM = "Made from"
-"""Entry of a picture that names the values it shows: pixels differ between machines."""
+"""The picture's metadata entry that identifies the values it shows. Pixels cannot: they differ between machines."""
 
 
 def chart_digest(chart: Chart) -> str:
-    """A name for the values of a chart."""
+    """Sixteen hexadecimal digits that identify the values of a chart."""
     return hashlib.sha256(json.dumps(dataclasses.asdict(chart)).encode()).hexdigest()[:16]
 
 
@@ -66,7 +66,7 @@ def _between(text: str, name: str, new: str) -> str:
 
 
 def stale(root: Path, store: Store) -> list[str]:
-    """What no longer shows the records: the README's table, or pictures."""
+    """The files that no longer show the records: README.md, and pictures."""
     readme = (root / "README.md").read_text()
     old = [] if with_results(readme, store) == readme else ["README.md"]
     return old + [
