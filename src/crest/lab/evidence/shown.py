@@ -73,7 +73,7 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Panels side by side; `name` is the stem of its file."""
+    """Panels that belong together; `name` tells the chart apart from the others of its piece."""
 
     name: str
     caption: str
