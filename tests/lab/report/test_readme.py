@@ -8,14 +8,14 @@ from PIL import Image
 
 from crest.lab.evaluation import Score
 from crest.lab.evidence.compare import percent
-from crest.lab.evidence.main import MAIN
+from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.report.readme import (
     FAILURES,
     MADE_FROM,
     PICTURES,
     TABLE,
+    chart_digest,
     charts,
-    digest,
     stale,
     with_results,
     write,
@@ -40,7 +40,7 @@ README = BEFORE + marked(TABLE, "old") + BETWEEN + marked(FAILURES, "- old") + A
 def records(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """All records that the README shows."""
     folder = tmp_path_factory.mktemp("records")
-    experiments = [MAIN, *(experiment for experiment, _ in PICTURES.values())]
+    experiments = [MAIN_EXPERIMENT, *(experiment for experiment, _ in PICTURES.values())]
     return write_records(folder, experiments, duel())
 
 
@@ -78,8 +78,10 @@ def test_only_what_stands_between_the_markers_is_replaced(records: Store) -> Non
 
 
 def test_what_does_not_hold_is_listed_and_nothing_else(tmp_path: Path) -> None:
-    store = write_records(tmp_path, [MAIN], duel(crest=Numbers(id=0.1, ood=0.5, cie=0.75, ecm=0.75)))
-    claims = MAIN.piece(store).shown.claims
+    store = write_records(
+        tmp_path, [MAIN_EXPERIMENT], duel(crest=Numbers(id=0.1, ood=0.5, cie=0.75, ecm=0.75))
+    )
+    claims = MAIN_EXPERIMENT.piece(store).shown.claims
     wrong = [claim for claim in claims if claim.verdict == "does not hold"]
     lines = [line for line in with_results(README, store).splitlines() if line.startswith("- ")]
     # Deletion rests on the same records, and hurts CREST no more than attention here.
@@ -102,7 +104,7 @@ def test_what_was_written_is_not_stale(written: Path, records: Store) -> None:
     assert stale(written, records) == []
     for file, shown in charts(records).items():
         with Image.open(written / file) as image:
-            assert image.info[MADE_FROM] == digest(shown)
+            assert image.info[MADE_FROM] == chart_digest(shown)
             assert min(image.size) > 200
 
 
@@ -135,7 +137,7 @@ def test_a_table_changed_by_hand_is_stale(written: Path, records: Store) -> None
 def test_a_changed_record_makes_what_shows_it_stale(
     experiment: str, files: list[str], written: Path, records: Store, tmp_path: Path
 ) -> None:
-    runs = MAIN.runs if experiment == "main" else PICTURES[experiment][0].runs
+    runs = MAIN_EXPERIMENT.runs if experiment == "main" else PICTURES[experiment][0].runs
     spec = next(spec for spec in reversed(runs) if spec.readout == "crest")
     copy = Store(tmp_path / "copy")
     for path in records.folder.glob("*.json"):
@@ -156,15 +158,15 @@ def test_pictures_need_their_records(tmp_path: Path) -> None:
 
 
 def test_the_digest_changes_with_every_value_and_word() -> None:
-    names = {digest(chart())}
+    names = {chart_digest(chart())}
     one = chart()
     panel = one.panels[0]
     series = dataclasses.replace(panel.series[0], y=[0.5, 0.4, 0.3000001])
     moved = dataclasses.replace(panel, series=(series, *panel.series[1:]))
-    names.add(digest(dataclasses.replace(one, panels=(moved, *one.panels[1:]))))
-    names.add(digest(dataclasses.replace(one, caption="other")))
-    names.add(digest(dataclasses.replace(one, panels=one.panels[:1])))
+    names.add(chart_digest(dataclasses.replace(one, panels=(moved, *one.panels[1:]))))
+    names.add(chart_digest(dataclasses.replace(one, caption="other")))
+    names.add(chart_digest(dataclasses.replace(one, panels=one.panels[:1])))
     marks = dataclasses.replace(panel, marks=panel.marks[1:])
-    names.add(digest(dataclasses.replace(one, panels=(marks, *one.panels[1:]))))
+    names.add(chart_digest(dataclasses.replace(one, panels=(marks, *one.panels[1:]))))
     assert len(names) == 5
-    assert digest(chart()) == digest(one)
+    assert chart_digest(chart()) == chart_digest(one)

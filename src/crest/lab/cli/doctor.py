@@ -1,4 +1,4 @@
-"""`crest doctor`: what this machine has for the runs."""
+"""`crest doctor`: what this machine has that runs need."""
 
 # ruff: noqa: PLC0415
 
@@ -15,12 +15,12 @@ PACKAGES = ("torch", "numpy", "numba", "scipy", "scikit-learn", "safetensors", "
 
 
 def doctor(*, cluster: str | None = None, folder: Path = Path("results")) -> None:
-    """Print versions, cores, data found, room for records, and whether a cluster can be reached.
+    """Print versions, cores, the data found, the room for records, and whether a cluster can be reached.
 
     Parameters
     ----------
     cluster
-        Address of a Dask scheduler to look for.
+        Address of a Dask scheduler to connect to.
     folder
         Where records would go.
     """

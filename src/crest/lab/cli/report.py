@@ -60,7 +60,7 @@ def report(
     output
         Where to write; outputs/report with the format's ending unless given, outputs/trial of a trial.
     quick
-        Of the trial, whose numbers mean nothing.
+        Report the trial that `crest run --quick` made. Its numbers mean nothing, so the report has no verdicts on them.
     """
     from crest.files import whole_file
     from crest.lab.report import formats

@@ -25,7 +25,7 @@ def experiments(names: list[str], quick: bool) -> "list[Experiment]":
     return [experiment.quick() for experiment in chosen] if quick else chosen
 
 
-def run(
+def run_experiments(
     *names: str,
     jobs: int | None = None,
     cluster: str | None = None,
@@ -45,7 +45,7 @@ def run(
     folder
         Where the records go, one JSON per run.
     quick
-        A trial of the machinery in seconds: one seed, 32 trajectories, two epochs. Its numbers mean nothing.
+        Make a trial: one seed, 32 trajectories, two epochs. It tries the machinery in seconds, and its numbers mean nothing.
     """
     from crest.lab.cli.progress import progress
     from crest.lab.evidence.experiment import distinct
@@ -113,7 +113,7 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     folder
         Where the records are.
     quick
-        Of the trial.
+        Count the runs of the trial that `crest run --quick` makes.
     """
     from rich.table import Table
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from PIL import Image
 
 from crest.lab.evidence import CATALOG
-from crest.lab.evidence.convergence import CONVERGENCE
-from crest.lab.evidence.cross import CROSS
+from crest.lab.evidence.convergence import CONVERGENCE_EXPERIMENT
+from crest.lab.evidence.cross import CROSS_EXPERIMENT
 from crest.lab.evidence.experiment import Experiment
-from crest.lab.evidence.main import MAIN
+from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.shown import Chart
-from crest.lab.evidence.teaser import TEASER
+from crest.lab.evidence.teaser import TEASER_EXPERIMENT
 from crest.lab.report.formats import table_markdown
 from crest.lab.report.pictures import picture
 from crest.lab.runs.store import Store
@@ -23,17 +23,17 @@ from crest.lab.runs.store import Store
 TABLE = "main table"
 FAILURES = "failures"
 PICTURES: dict[str, tuple[Experiment, str]] = {
-    "docs/teaser.png": (TEASER, "teaser"),
-    "docs/cross.png": (CROSS, "cross"),
-    "docs/convergence.png": (CONVERGENCE, "convergence"),
+    "docs/teaser.png": (TEASER_EXPERIMENT, "teaser"),
+    "docs/cross.png": (CROSS_EXPERIMENT, "cross"),
+    "docs/convergence.png": (CONVERGENCE_EXPERIMENT, "convergence"),
 }
-"""Files, and the chart of each: an experiment's, by name."""
+"""The experiment and the name of the chart that each file shows."""
 MADE_FROM = "Made from"
-"""Entry of a picture that names the values it shows: pixels differ between machines."""
+"""The picture's metadata entry that identifies the values it shows. Pixels cannot: they differ between machines."""
 
 
-def digest(chart: Chart) -> str:
-    """A name for the values of a chart."""
+def chart_digest(chart: Chart) -> str:
+    """Sixteen hexadecimal digits that identify the values of a chart."""
     return hashlib.sha256(json.dumps(dataclasses.asdict(chart)).encode()).hexdigest()[:16]
 
 
@@ -50,7 +50,7 @@ def charts(store: Store) -> dict[str, Chart]:
 
 def with_results(readme: str, store: Store) -> str:
     """The README with the main table and the list of what does not hold as the records have them."""
-    table = table_markdown(MAIN.piece(store).shown.tables[0])
+    table = table_markdown(MAIN_EXPERIMENT.piece(store).shown.tables[0])
     claims = [claim for one in CATALOG.values() for claim in one.piece(store).shown.claims]
     failures = [f"- {claim.text}: {claim.measured}." for claim in claims if claim.verdict == "does not hold"]
     return _between(_between(readme, TABLE, table.strip()), FAILURES, "\n".join(failures))
@@ -66,10 +66,12 @@ def _between(text: str, name: str, new: str) -> str:
 
 
 def stale(root: Path, store: Store) -> list[str]:
-    """What no longer shows the records: the README's table, or pictures."""
+    """The files that no longer show the records: README.md, and pictures."""
     readme = (root / "README.md").read_text()
     old = [] if with_results(readme, store) == readme else ["README.md"]
-    return old + [file for file, chart in charts(store).items() if _made_from(root / file) != digest(chart)]
+    return old + [
+        file for file, chart in charts(store).items() if _made_from(root / file) != chart_digest(chart)
+    ]
 
 
 def _made_from(path: Path) -> str | None:
@@ -84,7 +86,7 @@ def write(root: Path, store: Store) -> None:
     readme = root / "README.md"
     readme.write_text(with_results(readme.read_text(), store))
     for file, chart in charts(store).items():
-        picture(chart).savefig(root / file, dpi=110, metadata={MADE_FROM: digest(chart)})
+        picture(chart).savefig(root / file, dpi=110, metadata={MADE_FROM: chart_digest(chart)})
 
 
 if __name__ == "__main__":

@@ -238,5 +238,5 @@ class ClusterExecutor(RunExecutor):
         self._client.close()
 
     def abandon(self) -> None:
-        """Cancel what is in flight; a worker that is in the middle of a run ends it for nobody."""
+        """Cancel the runs that were handed out. A worker in the middle of one finishes it, and its result is dropped."""
         self.shutdown(wait=False)

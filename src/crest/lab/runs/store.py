@@ -17,7 +17,7 @@ _RECORD = ".json"
 _ERROR = ".error"
 
 
-class Claim:
+class RunClaim:
     """The right to do a run, held until `release` or the end of the block, or until the process dies.
 
     A claim that is dropped without a release stays held while the process lives: losing the object must not
@@ -43,7 +43,7 @@ class Claim:
         finally:
             os.close(handle)
 
-    def __enter__(self) -> "Claim":
+    def __enter__(self) -> "RunClaim":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -152,7 +152,7 @@ class Store:
             file.write(text.encode("utf-8", errors="backslashreplace"))
         return path
 
-    def claim(self, id: str) -> Claim | None:
+    def claim(self, id: str) -> RunClaim | None:
         """The right to do a run, or None while another living process, or another claim of this one, has it."""
         claims = self.folder / ".claims"
         path = claims / self._place(id, ".lock").name
@@ -169,7 +169,7 @@ class Store:
                 raise
             # A holder that let go after our opening took the file away: a lock on it keeps nobody out.
             if named_by(path, handle):
-                return Claim(path, handle)
+                return RunClaim(path, handle)
             os.close(handle)
 
     def sweep_partials(self) -> list[Path]:
