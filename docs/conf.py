@@ -1,12 +1,34 @@
-"""Sphinx configuration: Markdown pages and the reference from docstrings."""
+"""Sphinx configuration: Markdown pages, and a reference that follows from the code."""
+
+import sys
+from pathlib import Path
 
 import crest
 
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
 project = "crest"
+author = "the crest contributors"
+html_show_copyright = False
 release = crest.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "reference",
+]
+myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3
-html_theme = "furo"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "examples", "extensions"]
+default_role = "py:obj"
+add_module_names = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+autosummary_generate = False
+
+html_theme = "furo"
+html_title = f"crest {release}"
+html_static_path = ["static"]
+html_css_files = ["crest.css"]
+html_theme_options = {"navigation_with_keys": True}
