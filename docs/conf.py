@@ -23,9 +23,12 @@ myst_heading_anchors = 3
 exclude_patterns = ["_build", "examples", "extensions"]
 default_role = "py:obj"
 add_module_names = False
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 90
 autodoc_member_order = "bysource"
 autosummary_generate = False
+napoleon_attr_annotations = False
 
 html_theme = "furo"
 html_title = f"crest {release}"

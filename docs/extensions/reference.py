@@ -13,6 +13,7 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
+KEPT: dict[str, list[str]] = {}
 MADE = {"room": rooms.page, "names": rooms.summary}
 # Bars; underscores at the end of a word; asterisks that open no emphasis: quoted, or before a space or a stop; the
 # sign of CiE@1, which is no address.
@@ -52,8 +53,17 @@ def as_written(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines:
                 parts[::2] = [PLAIN.sub(r"\\\g<0>", part) for part in parts[::2]]
                 line = "".join(parts)  # noqa: PLW2901
         new.append(line)
-    # Napoleon takes what stands before a colon in the first line of an attribute for its type.
-    lines[:] = ["", *new] if what in ("attribute", "data", "property") else new
+    lines[:] = new
+    if what in ("attribute", "data", "property"):
+        KEPT[name] = new
+
+
+def put_back(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Undo what napoleon did to attributes: it takes what stands before a colon for a type."""
+    lines[:] = KEPT.pop(name, lines)
+    # What Python says of the fields of a named tuple that have no docstring.
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
 
 
 def add_public_names(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -78,5 +88,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", written)
     # Before napoleon, which rewrites sections such as "Args:".
     app.connect("autodoc-process-docstring", as_written, priority=400)
+    app.connect("autodoc-process-docstring", put_back, priority=600)
     app.connect("env-updated", add_public_names)
     return {"parallel_read_safe": True}
