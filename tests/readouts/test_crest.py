@@ -1,6 +1,5 @@
 import copy
 import dataclasses
-import re
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.selection import masked_means
+from manual import anchors
 from places import DOCS
 from reference.crest_reference import crest as reference
 
@@ -358,15 +358,11 @@ def test_splitting_removes_the_bias_of_selecting_on_noise() -> None:
 
 
 def test_every_constant_says_where_it_comes_from() -> None:
-    choices = (DOCS / "choices.md").read_text()
-    sections = {
-        re.sub(r"[^a-z0-9 -]", "", title.lower()).strip().replace(" ", "-")
-        for title in re.findall(r"^#+ (.+)$", choices, flags=re.MULTILINE)
-    }
+    written_down = anchors(DOCS / "choices.md")
     for name, source in CrestConfig.sources().items():
         assert source.startswith(("paper: ", "our choice: docs/choices.md#")), name
         if source.startswith("our"):
-            assert source.split("#")[1] in sections, name
+            assert source.split("#")[1] in written_down, name
     assert set(CrestConfig.sources()) == {field.name for field in dataclasses.fields(CrestConfig)}
 
 
