@@ -86,6 +86,7 @@ def written(records: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- what is kept
 
 
+@pytest.mark.slow
 def test_readme_and_manual_show_the_kept_records() -> None:
     """Fails after a record has changed: `make pictures`."""
     assert stale(ROOT, Store(ROOT / "results")) == []
@@ -121,19 +122,21 @@ def test_the_readme_has_four_rows_that_say_where_crest_does_not_help(pieces: dic
     assert len(rows) == len(FOUR) == 4
     assert (
         rows[0]
-        == f"| SG-Drive | pointwise | 0.100 / 0.400 | 0.100 / 0.200 | better, {percent(-0.5)} | 10 of 10 |"
+        == f"| SG-Drive | pointwise | 0.100 / 0.400 | 0.100 / 0.200 | better, {percent(-0.5)} | 10 of 10 seeds |"
     )
     assert (
-        rows[2] == f"| SG-Drive | GRU | 0.100 / 0.400 | 0.100 / 0.800 | **worse**, {percent(1.0)} | 0 of 3 |"
+        rows[2]
+        == f"| SG-Drive | GRU | 0.100 / 0.400 | 0.100 / 0.800 | **worse**, {percent(1.0)} | 0 of 3 seeds |"
     )
     assert [("worse" in row) for row in rows] == [False, False, True, True]
 
 
+@pytest.mark.slow
 def test_a_change_of_a_few_percent_is_neither_better_nor_worse(tmp_path: Path) -> None:
     for name, ood in (("lower", 0.39), ("higher", 0.41), ("low", 0.37)):
         crest = Numbers(id=0.1, ood=ood)
         store = write_records(tmp_path / name, [CATALOG["cross"]], duel(crest=crest))
-        table = place_table(pieces_of(store), FOUR)
+        table = place_table({"cross": CATALOG["cross"].piece(store)}, FOUR)
         assert table.count("better") == (4 if name == "low" else 0)
         assert table.count("even") == (0 if name == "low" else 4)
 
@@ -141,7 +144,7 @@ def test_a_change_of_a_few_percent_is_neither_better_nor_worse(tmp_path: Path) -
 def test_a_place_whose_records_are_missing_is_an_error(tmp_path: Path) -> None:
     store = write_records(tmp_path, [CATALOG["main"]], duel())
     with pytest.raises(ValueError, match="store must have the records of cross: crest run cross"):
-        place_table(pieces_of(store), FOUR)
+        place_table({"cross": CATALOG["cross"].piece(store)}, FOUR)
 
 
 def test_the_manual_has_every_place_and_only_regimes_without_help(pieces: dict[str, Piece]) -> None:
@@ -221,6 +224,7 @@ def test_a_verdict_that_no_claim_has_says_so() -> None:
 # -- the pictures
 
 
+@pytest.mark.slow
 def test_what_was_written_is_not_stale(written: Path, records: Store, pieces: dict[str, Piece]) -> None:
     assert stale(written, records) == []
     for file, shown in charts(pieces).items():
@@ -229,6 +233,7 @@ def test_what_was_written_is_not_stale(written: Path, records: Store, pieces: di
             assert min(image.size) > 200
 
 
+@pytest.mark.slow
 def test_a_picture_that_is_missing_or_says_nothing_is_stale(written: Path, records: Store) -> None:
     path = written / "docs" / "cross.png"
     kept = path.read_bytes()
@@ -240,6 +245,7 @@ def test_a_picture_that_is_missing_or_says_nothing_is_stale(written: Path, recor
     assert stale(written, records) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_changed_by_hand_is_stale(name: str, written: Path, records: Store) -> None:
     place = written / name
@@ -249,6 +255,7 @@ def test_a_page_changed_by_hand_is_stale(name: str, written: Path, records: Stor
     place.write_text(kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("experiment", "files"),
     [

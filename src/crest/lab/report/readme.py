@@ -60,10 +60,10 @@ def place_table(pieces: Pieces, chosen: Sequence[str] | None = None) -> str:
                 f"{_mean(row['ID, attention'])} / {_mean(row['OOD, attention'])}",
                 f"{_mean(row['ID, CREST'])} / {_mean(row['OOD, CREST'])}",
                 _change(row["ΔOOD"]),
-                row["lower on"].replace("/", " of "),
+                f"{row['lower on'].replace('/', ' of ')} seeds",
             )
         )
-    header = ("system", "encoder", "attention, ID / OOD", "CREST, ID / OOD", "CREST is", "on seeds")
+    header = ("system", "encoder", "attention, ID / OOD", "CREST, ID / OOD", "CREST is", "OOD lower on")
     return _markdown(header, lines)
 
 
