@@ -76,4 +76,7 @@ def valid_steps(mask: ProfileMask | None, like: Tensor) -> ProfileMask:
         >>> valid_steps(None, torch.zeros(1, 2)), valid_steps(torch.tensor([True, False]), torch.zeros(1, 2))
         (tensor([[True, True]]), tensor([[ True, False]]))
     """
-    return like.new_ones(like.shape, dtype=torch.bool) if mask is None else mask.expand_as(like)
+    if mask is not None:
+        return mask.expand_as(like)
+    # Contiguous, whatever the layout of `like`: sums over a product with it then add up in one order.
+    return torch.ones_like(like, dtype=torch.bool, memory_format=torch.contiguous_format)
