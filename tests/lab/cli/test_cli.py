@@ -14,6 +14,7 @@ from crest.lab import cli
 from crest.lab.cli import data, systems
 from crest.lab.evidence.main import MAIN
 from real_recordings import FOLDER, real
+from sweeping import under_nohup, until
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -172,10 +173,35 @@ def test_ctrl_c_on_a_terminal_ends_cleanly_and_says_how_to_go_on(tmp_path: Path)
     assert list(tmp_path.glob("*.error")) == []
 
 
+@pytest.mark.slow
+def test_under_nohup_ctrl_c_is_ignored_and_a_kill_ends_it_as_cleanly(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    words = [sys.executable, "-m", "crest", "run", "main", "--folder", str(folder), "--jobs", "1"]
+    with under_nohup():
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        until(lambda: list(folder.glob(".claims/*.lock")))
+        process.send_signal(signal.SIGINT)
+        # Time enough to end by it: a second look at a run that goes on for long.
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        process.terminate()
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert "0 of 60 runs are kept. Go on with: crest run main" in said
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
 def on_terminal(words: list[str], until: str) -> tuple[str, int]:
     """Run on a terminal, press Ctrl-C when `until` is shown; what it showed, and its exit status."""
-    pid, terminal = pty.fork()
+    with under_nohup():
+        pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.environ.update(TERM="xterm", COLUMNS="120")
         os.execv(sys.executable, [sys.executable, "-m", "crest", *words])
     shown, pressed, deadline = b"", False, time.monotonic() + 120
