@@ -12,7 +12,10 @@ import pytest
 
 from crest.lab import cli
 from crest.lab.cli import data, systems
+from crest.lab.evidence.cross import CROSS
 from crest.lab.evidence.main import MAIN
+from evidence_made import write
+from lab.cli.calling import Command
 from real_recordings import FOLDER, real
 from sweeping import under_nohup, until
 
@@ -25,7 +28,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_help_lists_the_commands() -> None:
     shown = run("--help").stdout
-    for name in ("demo", "systems", "run", "status", "report", "data", "bench", "doctor"):
+    for name in ("demo", "systems", "run", "status", "report", "pack", "data", "bench", "doctor"):
         assert re.search(rf"^. {name} ", shown, re.MULTILINE)
 
 
@@ -114,6 +117,44 @@ def test_status_shows_why_a_run_failed_and_makes_no_folder(tmp_path: Path) -> No
     missing = tmp_path / "none"
     assert "no records yet" in run("status", "--folder", str(missing)).stdout
     assert not missing.exists()
+
+
+@pytest.mark.parametrize("names", [pytest.param((), marks=pytest.mark.slow), ("main",)])
+def test_status_finds_trial_runs(crest: Command, names: tuple[str, ...]) -> None:
+    folder = write(Path("trial"), [MAIN.quick()]).folder
+    (folder / f"{CROSS.quick().runs[-1].id}.error").write_text("ValueError: too bad\n")
+    shown, status = crest("status", *names, "--folder", "trial")
+    assert status == 0
+    assert shown.splitlines()[0] == "trial has trial runs alone (--quick): they are shown"
+    assert re.search(r"^main +Table 1 +6 +6 +0 +0 *$", shown, re.MULTILINE)
+    # The same as when it is asked for.
+    assert shown.split("\n", 1)[1] == crest("status", *names, "--quick", "--folder", "trial")[0]
+
+
+def test_status_of_runs_beside_trial_runs_is_of_the_runs(crest: Command) -> None:
+    write(Path("both"), [MAIN.quick()])
+    Path(f"both/{MAIN.runs[0].id}.error").write_text("ValueError: too bad\n")
+    shown, _ = crest("status", "main", "--folder", "both")
+    assert re.search(r"^main +Table 1 +60 +0 +59 +1 *$", shown, re.MULTILINE)
+    assert "trial runs" not in shown
+
+
+def test_the_default_folder_is_named_where_it_is_missing(crest: Command) -> None:
+    for command in (("status", "main"), ("doctor",), ("report",), ("verify", "--sample", "1"), ("pack",)):
+        shown, _ = crest(*command)
+        assert re.search(r"\bresults\b.*--folder", shown), command
+        assert "Traceback" not in shown
+    assert list(Path().iterdir()) == []
+
+
+def test_the_doctor_says_what_is_wrong_with_the_records(crest: Command) -> None:
+    Path("results").mkdir()
+    Path("results/records.jsonl").write_text("<<<<<<< HEAD\n")
+    shown, status = crest("doctor")
+    assert status == 0
+    assert re.search(
+        r"^records +results/records.jsonl, line 1, is not a record: .* GiB free$", shown, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from crest.lab import cli
 from crest.lab.cli.console import TRIAL
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.cross import CROSS
@@ -20,32 +18,13 @@ from crest.lab.evidence.teaser import TEASER
 from crest.lab.evidence.theory import THEORY
 from crest.lab.runs.study import Study
 from evidence_made import duel, write
-
-Command = Callable[..., tuple[str, int]]
+from lab.cli.calling import Command
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with records of Table 1 and of the explorer that nobody trained."""
     return write(tmp_path_factory.mktemp("records"), [TEASER, MAIN], duel()).folder
-
-
-@pytest.fixture
-def crest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs a command in an empty folder; what it printed, and its exit status."""
-    monkeypatch.chdir(tmp_path)
-
-    def called(*words: object) -> tuple[str, int]:
-        monkeypatch.setattr(sys, "argv", ["crest", *map(str, words)])
-        capsys.readouterr()
-        status = 0
-        try:
-            cli.main()
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
-        return "".join(capsys.readouterr()), status
-
-    return called
 
 
 def sections(page: str) -> list[str]:
@@ -159,8 +138,45 @@ def test_a_report_of_a_trial_says_so(crest: Command) -> None:
     assert TRIAL in shown
     assert TRIAL in Path("outputs/trial.html").read_text()
     assert re.search(r"^main +\S", shown, re.MULTILINE)
-    # The trial is no evidence.
-    assert crest("report", "main", "--folder", "trial")[1] == 1
+
+
+@pytest.mark.parametrize("names", [pytest.param((), marks=pytest.mark.slow), ("main",)])
+def test_a_folder_with_trial_runs_alone_is_reported_as_a_trial(
+    crest: Command, names: tuple[str, ...]
+) -> None:
+    write(Path("trial"), [MAIN.quick(), THEORY.quick()], duel())
+    # A study is the same in a trial.
+    THEORY.studies[1].ensure(Path("trial"))
+    shown, status = crest("report", *names, "--folder", "trial")
+    assert status == 0
+    assert TRIAL in shown
+    assert re.search(r"^main +\S", shown, re.MULTILINE)
+    # The trial is no evidence: it says so on its page, which is not where the evidence would be.
+    assert TRIAL in Path("outputs/trial.html").read_text()
+    assert not Path("outputs/report.html").exists()
+
+
+def test_trial_runs_beside_others_are_not_reported(crest: Command) -> None:
+    write(Path("both"), [MAIN.quick(), MAIN], duel())
+    shown, status = crest("report", "main", "--folder", "both", "--format", "md")
+    assert (status, TRIAL in shown) == (0, False)
+    assert Path("outputs/report.md").exists()
+    assert crest("report", "dynamics", "--folder", "both")[1] == 1
+
+
+@pytest.mark.parametrize(
+    "shape", ["no folder", pytest.param("a folder of something else", marks=pytest.mark.slow)]
+)
+def test_outside_of_a_clone_the_report_says_what_to_do(crest: Command, shape: str) -> None:
+    if shape == "a folder of something else":
+        Path("results").mkdir()
+        Path("results/accuracy.json").write_text("[0.5]")
+    shown, status = crest("report")
+    assert status == 1
+    assert len(shown.strip().splitlines()) == 1
+    assert "results" in shown
+    assert "name another folder with --folder, or work in a clone of the repository" in shown
+    assert not Path("outputs").exists()
 
 
 # -- studies
