@@ -12,6 +12,7 @@ from crest.lab.runs.packed import RECORDS, TRACES, line_of
 from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store
 from lab.runs.store_worker import record, traced
+from places import RESULTS
 
 RUNS = {one.id: one for one in (record(1000), traced(record(1001), 0.125), record(1002))}
 FIRST, SECOND, THIRD = sorted(RUNS)
@@ -308,3 +309,15 @@ def test_a_line_that_is_replaced_while_its_old_traces_go_is_read_anew(
 
     monkeypatch.setattr(Path, "read_bytes", packed_in_between)
     assert store.read(TRACED) == newer
+
+
+# -- what is published
+
+
+def test_the_published_records_are_as_packing_leaves_them() -> None:
+    store = Store(RESULTS)
+    assert store.unpacked() == store.failures() == set()
+    assert store.ids()
+    assert store.packed.path.read_bytes().endswith(b"}\n")
+    used = {json.loads(line)["traces"] for line in store.packed.lines().values()} - {None}
+    assert used == {f"{TRACES}/{path.name}" for path in (RESULTS / TRACES).iterdir()}
