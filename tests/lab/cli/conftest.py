@@ -1,3 +1,5 @@
+"""Fixtures of the tests of the command line."""
+
 import sys
 from pathlib import Path
 

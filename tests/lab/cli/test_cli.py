@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from commands import run
+from commands import Command, run
 from crest.lab import cli
 
 
 def test_help_lists_the_commands() -> None:
     shown = run("--help").stdout
-    for name in ("demo", "systems", "run", "status", "report", "data", "bench", "doctor"):
+    for name in ("demo", "systems", "run", "status", "report", "pack", "data", "bench", "doctor"):
         assert re.search(rf"^. {name} ", shown, re.MULTILINE)
 
 
@@ -57,3 +57,11 @@ def test_an_error_is_one_sentence(
     shown = "".join(capsys.readouterr())
     assert message in shown
     assert "Traceback" not in shown
+
+
+def test_the_default_folder_is_named_where_it_is_missing(crest: Command) -> None:
+    for command in (("status", "main"), ("doctor",), ("report",), ("verify", "--sample", "1"), ("pack",)):
+        shown, _ = crest(*command)
+        assert re.search(r"\bresults\b.*--folder", shown), command
+        assert "Traceback" not in shown
+    assert list(Path().iterdir()) == []

@@ -1,6 +1,7 @@
+import re
 from pathlib import Path
 
-from commands import run
+from commands import Command, run
 
 
 def test_the_doctor_says_what_is_there(tmp_path: Path) -> None:
@@ -8,3 +9,13 @@ def test_the_doctor_says_what_is_there(tmp_path: Path) -> None:
     for word in ("torch 2.", "cores", "bearings", "GiB free", "--cluster ADDRESS"):
         assert word in shown
     assert not (tmp_path / "new").exists()
+
+
+def test_the_doctor_says_what_is_wrong_with_the_records(crest: Command) -> None:
+    Path("results").mkdir()
+    Path("results/records.jsonl").write_text("<<<<<<< HEAD\n")
+    shown, status = crest("doctor")
+    assert status == 0
+    assert re.search(
+        r"^records +results/records.jsonl, line 1, is not a record: .* GiB free$", shown, re.MULTILINE
+    )

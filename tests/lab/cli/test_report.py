@@ -10,6 +10,7 @@ from crest.lab.evidence import CATALOG
 from crest.lab.evidence.cross import CROSS_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.teaser import TEASER_EXPERIMENT
+from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from evidence_made import duel, write
 
 
@@ -118,5 +119,42 @@ def test_a_report_of_a_trial_says_so(crest: Command) -> None:
     assert len(claims) == 6
     assert all(re.search(r" a trial +not measured *$", claim) for claim in claims)
     assert not re.search(r"\d times|\d %", shown)
-    # The trial is no evidence.
-    assert crest("report", "main", "--folder", "trial")[1] == 1
+
+
+@pytest.mark.parametrize("names", [pytest.param((), marks=pytest.mark.slow), ("main",)])
+def test_a_folder_with_trial_runs_alone_is_reported_as_a_trial(
+    crest: Command, names: tuple[str, ...]
+) -> None:
+    write(Path("trial"), [MAIN_EXPERIMENT.quick(), THEORY_EXPERIMENT.quick()], duel())
+    # A study is the same in a trial.
+    THEORY_EXPERIMENT.studies[1].ensure(Path("trial"))
+    shown, status = crest("report", *names, "--folder", "trial")
+    assert status == 0
+    assert TRIAL in shown
+    assert re.search(r"^main +\S", shown, re.MULTILINE)
+    # The trial is no evidence: it says so on its page, which is not where the evidence would be.
+    assert TRIAL in Path("outputs/trial.html").read_text()
+    assert not Path("outputs/report.html").exists()
+
+
+def test_trial_runs_beside_others_are_not_reported(crest: Command) -> None:
+    write(Path("both"), [MAIN_EXPERIMENT.quick(), MAIN_EXPERIMENT], duel())
+    shown, status = crest("report", "main", "--folder", "both", "--format", "md")
+    assert (status, TRIAL in shown) == (0, False)
+    assert Path("outputs/report.md").exists()
+    assert crest("report", "dynamics", "--folder", "both")[1] == 1
+
+
+@pytest.mark.parametrize(
+    "shape", ["no folder", pytest.param("a folder of something else", marks=pytest.mark.slow)]
+)
+def test_outside_of_a_clone_the_report_says_what_to_do(crest: Command, shape: str) -> None:
+    if shape == "a folder of something else":
+        Path("results").mkdir()
+        Path("results/accuracy.json").write_text("[0.5]")
+    shown, status = crest("report")
+    assert status == 1
+    assert len(shown.strip().splitlines()) == 1
+    assert "results" in shown
+    assert "name another folder with --folder, or work in a clone of the repository" in shown
+    assert not Path("outputs").exists()

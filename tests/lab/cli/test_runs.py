@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,10 +13,12 @@ import pytest
 
 from commands import Command, run
 from crest.lab.evidence import CATALOG
+from crest.lab.evidence.cross import CROSS_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from crest.lab.runs.study import Study
 from evidence_made import duel, write
+from sweeping import under_nohup, until
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,26 @@ def test_status_shows_why_a_run_failed_and_makes_no_folder(tmp_path: Path) -> No
     assert not missing.exists()
 
 
+@pytest.mark.parametrize("names", [pytest.param((), marks=pytest.mark.slow), ("main",)])
+def test_status_finds_trial_runs(crest: Command, names: tuple[str, ...]) -> None:
+    folder = write(Path("trial"), [MAIN_EXPERIMENT.quick()]).folder
+    (folder / f"{CROSS_EXPERIMENT.quick().runs[-1].id}.error").write_text("ValueError: too bad\n")
+    shown, status = crest("status", *names, "--folder", "trial")
+    assert status == 0
+    assert shown.splitlines()[0] == "trial has trial runs alone (--quick): they are shown"
+    assert re.search(r"^main +Table 1 +6 +6 +0 +0 *$", shown, re.MULTILINE)
+    # The same as when it is asked for.
+    assert shown.split("\n", 1)[1] == crest("status", *names, "--quick", "--folder", "trial")[0]
+
+
+def test_status_of_runs_beside_trial_runs_is_of_the_runs(crest: Command) -> None:
+    write(Path("both"), [MAIN_EXPERIMENT.quick()])
+    Path(f"both/{MAIN_EXPERIMENT.runs[0].id}.error").write_text("ValueError: too bad\n")
+    shown, _ = crest("status", "main", "--folder", "both")
+    assert re.search(r"^main +Table 1 +60 +0 +59 +1 *$", shown, re.MULTILINE)
+    assert "trial runs" not in shown
+
+
 @pytest.mark.slow
 def test_ctrl_c_on_a_terminal_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     shown, status = on_terminal(
@@ -70,10 +93,35 @@ def test_ctrl_c_on_a_terminal_ends_cleanly_and_says_how_to_go_on(tmp_path: Path)
     assert list(tmp_path.glob("*.error")) == []
 
 
+@pytest.mark.slow
+def test_under_nohup_ctrl_c_is_ignored_and_a_kill_ends_it_as_cleanly(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    words = [sys.executable, "-m", "crest", "run", "main", "--folder", str(folder), "--jobs", "1"]
+    with under_nohup():
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        until(lambda: list(folder.glob(".claims/*.lock")))
+        process.send_signal(signal.SIGINT)
+        # Time enough to end by it: a second look at a run that goes on for long.
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        process.terminate()
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert "0 of 60 runs are kept. Go on with: crest run main" in said
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
 def on_terminal(words: list[str], until: str) -> tuple[str, int]:
     """Run on a terminal, press Ctrl-C when `until` is shown; what it showed, and its exit status."""
-    pid, terminal = pty.fork()
+    with under_nohup():
+        pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.environ.update(TERM="xterm", COLUMNS="120")
         os.execv(sys.executable, [sys.executable, "-m", "crest", *words])
     shown, pressed, deadline = b"", False, time.monotonic() + 120

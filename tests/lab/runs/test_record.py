@@ -1,10 +1,13 @@
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from crest.lab.evaluation import Budget, Score
+from crest.lab.runs.packed import line_of
 from crest.lab.runs.record import Look, Record
+from crest.lab.runs.store import Store
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
 from toy import tiny_spec
 
@@ -149,3 +152,65 @@ def test_a_record_of_an_older_crest_says_what_it_lacks() -> None:
 def test_a_record_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         record().kept_epoch = 1  # type: ignore[misc]
+
+
+# -- growth
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GrownRecord(Record):
+    """A record with a field that nobody had thought of, and what records from before it mean."""
+
+    remedy: str = "none"
+
+
+def grown(**changes: object) -> GrownRecord:
+    return GrownRecord(
+        **{field.name: getattr(EMPTY, field.name) for field in dataclasses.fields(EMPTY)}, **changes
+    )
+
+
+def test_a_record_from_before_a_field_has_its_default() -> None:
+    again = GrownRecord.from_dict(json.loads(EMPTY.to_json()))
+    assert again == grown()
+    assert again.remedy == "none"
+    assert GrownRecord.from_dict(json.loads(grown(remedy="other").to_json())).remedy == "other"
+
+
+def test_a_field_that_only_a_newer_version_knows_is_named() -> None:
+    with pytest.raises(ValueError, match="it has remedy, which this version of crest does not know"):
+        Record.from_dict(json.loads(grown().to_json()))
+
+
+@pytest.mark.parametrize("form", ["file", "line"])
+def test_a_store_says_what_to_do_about_the_record_of_a_newer_version(form: str, tmp_path: Path) -> None:
+    store, newer = Store(tmp_path), grown()
+    if form == "file":
+        store.path(newer.id).write_text(newer.to_json())
+    else:
+        store.packed.path.write_bytes(line_of(newer)[0] + b"\n")
+    with pytest.raises(
+        ValueError, match=r"\(it has remedy, which .*\): update crest if a newer one wrote it"
+    ):
+        store.read(newer.id)
+
+
+def test_a_part_of_a_newer_version_is_named_too(tmp_path: Path) -> None:
+    fields = record().to_dict()
+    fields["credit"]["id"]["remedy"] = "none"
+    store = Store(tmp_path)
+    store.path(record().id).write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match=r"'remedy'\): update crest if a newer one wrote it"):
+        store.read(record().id)
+
+
+def test_fields_that_were_added_since_have_a_default() -> None:
+    """Parts of a record are held by test_naming.py, which reads every published one."""
+    fields = dataclasses.fields(Record)
+    needed = {
+        field.name
+        for field in fields
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    published = json.loads((Path(__file__).parent / "published.json").read_text())["record"]
+    assert needed <= set(published) <= {field.name for field in fields}

@@ -8,7 +8,7 @@ from pathlib import Path
 from cyclopts import App
 
 import crest
-from crest.lab.cli import data, demo, report, runs, systems, verify
+from crest.lab.cli import data, demo, pack, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, console, errors
 from crest.lab.cli.doctor import doctor
 
@@ -24,6 +24,7 @@ app.command(runs.run_experiments, name="run")
 app.command(runs.status)
 app.command(report.report)
 app.command(verify.verify_records, name="verify")
+app.command(pack.pack)
 app.command(doctor)
 
 

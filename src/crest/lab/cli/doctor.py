@@ -10,11 +10,12 @@ from pathlib import Path
 
 import crest
 from crest.lab.cli.console import console
+from crest.lab.cli.runs import RESULTS
 
 PACKAGES = ("torch", "numpy", "numba", "scipy", "scikit-learn", "safetensors", "matplotlib", "distributed")
 
 
-def doctor(*, cluster: str | None = None, folder: Path = Path("results")) -> None:
+def doctor(*, cluster: str | None = None, folder: Path = RESULTS) -> None:
     """Print versions, cores, the data found, the room for records, and whether a cluster can be reached.
 
     Parameters
@@ -68,9 +69,12 @@ def _records(folder: Path) -> str:
     if not os.access(place, os.W_OK):
         return f"{place} is not writable, {free}"
     if place != folder.absolute():
-        return f"none yet: {folder} will be made, {free}"
+        return f"none yet: {folder} will be made, or look elsewhere with --folder, {free}"
     store = Store(folder)
-    return f"{len(store.ids())} in {folder}, {len(store.failures())} failed, {free}"
+    try:
+        return f"{len(store.ids())} in {folder}, {len(store.failures())} failed, {free}"
+    except ValueError as error:  # the packed file is damaged: that is what a doctor is asked for
+        return f"{error}; {free}"
 
 
 def _cluster(address: str | None) -> str:

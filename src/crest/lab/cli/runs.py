@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from crest.lab.evidence.experiment import Experiment
 
 RESULTS = Path("results")
+ELSEWHERE = (
+    "name another folder with --folder, or work in a clone of the repository, whose folder results has the published "
+    "records"
+)
+"""What to do where there are no records."""
 
 
 def experiments(names: list[str], quick: bool) -> "list[Experiment]":
@@ -23,6 +28,13 @@ def experiments(names: list[str], quick: bool) -> "list[Experiment]":
 
     chosen = experiments_of(names or ["all"])
     return [experiment.quick() for experiment in chosen] if quick else chosen
+
+
+def holds_trial(chosen: "list[Experiment]", there: set[str]) -> bool:
+    """Whether these runs are of the experiments in their quick form, and none is of the experiments themselves."""
+    if not there or any(spec.id in there for one in chosen for spec in one.runs):
+        return False
+    return any(spec.id in there for one in chosen for spec in one.quick().runs)
 
 
 def run_experiments(
@@ -114,6 +126,7 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
         Where the records are.
     quick
         Count the runs of the trial that `crest run --quick` makes.
+        Understood by itself where the folder has trial runs alone.
     """
     from rich.table import Table
 
@@ -122,9 +135,15 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
 
     chosen = experiments(list(names), quick)
     if not folder.exists():
-        console.print(f"no records yet: {folder} does not exist", markup=False)
+        console.print(
+            f"no records yet: {folder} does not exist; `crest run` makes it, and --folder names another one",
+            markup=False,
+        )
     store = Store(folder) if folder.exists() else None
     there, failures = (set(), set()) if store is None else (store.ids(), store.failures())
+    if not quick and holds_trial(chosen, there | failures):
+        chosen = experiments(list(names), quick=True)
+        console.print(f"{folder} has trial runs alone (--quick): they are shown", markup=False)
     table = Table("experiment", "shows", "runs", "done", "missing", "failed", box=None, pad_edge=False)
     reasons: dict[str, str] = {}
     for experiment in chosen:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crest.lab.cli.console import console, errors
+from crest.lab.cli.runs import ELSEWHERE, RESULTS
 
 if TYPE_CHECKING:
     from crest.lab.runs.record import Record
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def verify_records(
     *,
     sample: int,
-    folder: Path = Path("results"),
+    folder: Path = RESULTS,
     seed: int | None = None,
     cheapest: bool = False,
     jobs: int | None = None,
@@ -45,7 +46,7 @@ def verify_records(
     if cheapest and seed is not None:
         raise ValueError(f"seed is for a random sample: with --cheapest nothing is drawn, got {seed}")
     if not folder.exists():
-        raise ValueError(f"folder must have the records of runs, but {folder} does not exist")
+        raise ValueError(f"folder must have the records of runs, but {folder} does not exist: {ELSEWHERE}")
     executor = LocalExecutor(jobs)
     here, absent = verifying.with_data(verifying.readable(Store(folder)))
     _say_what_is_left_out(absent)

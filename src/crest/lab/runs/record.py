@@ -23,6 +23,8 @@ class Look:
 class Record:
     """A finished run: its spec, what was measured, and what it took.
 
+    A field that is added later has a default, which says what a record from before it means: docs/runs.md#records.
+
     Args:
         id: the spec's when it was run: the name of the file.
         spec: what was run.
@@ -83,6 +85,9 @@ class Record:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
         """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
+        unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(cls)})
+        if unknown:
+            raise ValueError(f"it has {', '.join(unknown)}, which this version of crest does not know")
         return cls(
             **{
                 **fields,

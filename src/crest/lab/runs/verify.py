@@ -104,8 +104,8 @@ def readable(store: Store) -> list[Record]:
         more = f" and {len(stale) - _NAMED} more" if len(stale) > _NAMED else ""
         raise ValueError(
             f"records must be of the defaults as they are now, got {len(stale)} of {len(records)} in "
-            f"{store.folder} that are of others: {', '.join(stale[:_NAMED])}{more}. Move them away, and do their "
-            "runs again with `crest run`, or verify them with the commit that they name"
+            f"{store.folder} that are of others: {', '.join(stale[:_NAMED])}{more}. Move their files away or remove "
+            "their lines, and do their runs again with `crest run`, or verify them with the commit that they name"
         )
     return records
 
