@@ -23,7 +23,7 @@ class Look:
 class Record:
     """A finished run: its spec, what was measured, and what it took.
 
-    A field that is added later has a default, which says what a record from before it means: docs/runs.md#records.
+    A field that is added later has a default, which says what a record from before it means: docs/runs.md#one-run.
 
     Args:
         id: the spec's when it was run: the name of the file.
