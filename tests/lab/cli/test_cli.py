@@ -1,3 +1,5 @@
+"""The command line as a whole: help, errors in one sentence, folders that are missing."""
+
 import re
 import subprocess
 import sys
