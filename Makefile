@@ -9,7 +9,7 @@ JOBS ?= 2
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 PYTEST := $(RUN) -m pytest -n $(JOBS)
 
-.PHONY: demo test fast verify lint docs bench pictures clean
+.PHONY: demo test fast verify lint docs package bench pictures clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m crest demo
@@ -37,9 +37,16 @@ bench: $(VENV)/.installed
 pictures: $(VENV)/.installed
 	$(RUN) -m crest.lab.report.readme
 
+# Open docs/_build/index.html. A warning is an error: a broken link, or a public name that the reference lacks.
 docs: $(VENV)/.installed
-	$(RUN) -m pip install --quiet -c constraints.txt -e '.[docs]'
-	$(RUN) -m sphinx -W -b html docs docs/_build
+	$(RUN) -m sphinx -q -W --keep-going -b html docs docs/_build
+
+# What `pip install .` gives, in a folder of its own.
+package: $(VENV)/.installed
+	rm -rf outputs/package
+	$(RUN) -m pip install --quiet --no-deps --target outputs/package .
+	cd outputs && PYTHONPATH=package ../$(RUN) -c 'import crest, torch; print(crest.__file__, crest.CrestReadout()(torch.randn(2, 50, 4)).shape)'
+	cd outputs && PYTHONPATH=package ../$(RUN) -m crest --version
 
 clean:
 	rm -rf $(VENV) outputs docs/_build

@@ -1,12 +1,37 @@
-"""Sphinx configuration: Markdown pages and the reference from docstrings."""
+"""Sphinx configuration: Markdown pages, and a reference that follows from the code."""
+
+import sys
+from pathlib import Path
 
 import crest
 
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
 project = "crest"
+author = "the crest contributors"
+html_show_copyright = False
 release = crest.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "reference",
+]
+myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3
-html_theme = "furo"
-exclude_patterns = ["_build"]
-autodoc_typehints = "description"
+exclude_patterns = ["_build", "examples", "extensions"]
+default_role = "py:obj"
+add_module_names = False
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 90
 autodoc_member_order = "bysource"
+autosummary_generate = False
+napoleon_attr_annotations = False
+
+html_theme = "furo"
+html_title = f"crest {release}"
+html_static_path = ["static"]
+html_css_files = ["crest.css"]
+html_theme_options = {"navigation_with_keys": True}

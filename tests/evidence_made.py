@@ -8,9 +8,10 @@ from typing import Any
 from crest.lab.evaluation import Budget, Score
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.shown import Claim, Shown, Table
-from crest.lab.runs.record import CreditMeans, Harm, Look, Record, Trace, Traces
+from crest.lab.runs.record import Look, Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
+from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
 from sweeping import made_up
 
 STEPS = 12
@@ -64,8 +65,8 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
     measured = {}
     if "deletion" in spec.measures:
         measured["deletion"] = {
-            source: _harm(numbers, getattr(numbers, source)) for source in ("rated", "credit", "random")
-        } | {"events": Harm(fractions=[0.0, 0.13], errors=[numbers.id, numbers.id + numbers.events])}
+            source: _curve(numbers, getattr(numbers, source)) for source in ("rated", "credit", "random")
+        } | {"events": DeletionCurve((0.0, 0.13), (numbers.id, numbers.id + numbers.events))}
     if "saliency" in spec.measures:
         measured["saliency"] = _means(numbers, ecm=numbers.gradient)
     if "traces" in spec.measures:
@@ -91,11 +92,11 @@ def _means(numbers: Numbers, **changes: float) -> CreditMeans:
     return CreditMeans(**parts, counted=8, without_events=0)
 
 
-def _harm(numbers: Numbers, growth: float) -> Harm:
+def _curve(numbers: Numbers, growth: float) -> DeletionCurve:
     """Half of the growth at a twentieth of the steps, the growth at a tenth, three times at a quarter."""
-    return Harm(
-        fractions=[0.0, 0.05, 0.1, 0.25],
-        errors=[numbers.id + part * growth for part in (0.0, 0.5, 1.0, 3.0)],
+    return DeletionCurve(
+        fractions=(0.0, 0.05, 0.1, 0.25),
+        errors=tuple(numbers.id + part * growth for part in (0.0, 0.5, 1.0, 3.0)),
     )
 
 

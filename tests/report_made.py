@@ -7,8 +7,9 @@ import numpy as np
 
 from crest.lab.evaluation import Score
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Piece, Series, Shown, Table
-from crest.lab.runs.record import Record, Trace, Traces
+from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
+from crest.probes import Trace, Traces
 
 STEPS = 40
 

@@ -17,11 +17,12 @@ from typing import Any
 
 from crest.lab.evaluation import Score
 from crest.lab.runs.executors import LocalExecutor
-from crest.lab.runs.record import CreditMeans, Record
+from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
 from crest.lab.training import Schedule
+from crest.probes import CreditMeans
 from crest.systems import Sizes
 
 FOREVER = 10**7
@@ -114,13 +115,27 @@ def group(leader: int) -> list[int]:
 
 
 @contextlib.contextmanager
+def under_nohup() -> Iterator[None]:
+    """Processes started in the block inherit an ignored SIGINT, as from nohup and in a script's background.
+
+    Whoever sends one to them must have set it back there, or the tests would depend on how they are started.
+    """
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
 def coordinator(
     jobs: int, store: Path, log: Path, specs: list[RunSpec], data: Path
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """A sweep in a process group of its own, which writes what it starts and finishes to a log."""
     text = json.dumps([spec.to_dict() for spec in specs])
     command = [sys.executable, __file__, str(jobs), str(store), str(log), text]
-    process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "TMPDIR": str(data)})
+    with under_nohup():
+        process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "TMPDIR": str(data)})
     try:
         yield process
     finally:
@@ -146,6 +161,7 @@ class Log(Listener):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     jobs, store, log, text = sys.argv[1:]
     specs = [RunSpec.from_dict(fields) for fields in json.loads(text)]
     with LocalExecutor(int(jobs)) as executor:

@@ -1,13 +1,25 @@
 """What the documentation names must exist, and what it shows must run."""
 
 import importlib
+import itertools
 import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+import yaml
 
-from places import ROOT
+import crest
+from manual import PAGES, anchors, blocks, commands, name, shell_lines
+from places import DOCS, ROOT, SOURCE
 
-MAP = (ROOT / "docs" / "paper_map.md").read_text()
+README = ROOT / "README.md"
+MAP = (DOCS / "paper_map.md").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TESTS = "\n".join(path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
 
 
 def resolve(dotted: str) -> object:
@@ -17,48 +29,258 @@ def resolve(dotted: str) -> object:
             found = importlib.import_module(".".join(parts[:length]))
         except ModuleNotFoundError:
             continue
-        for name in parts[length:]:
-            found = getattr(found, name)
+        for part in parts[length:]:
+            found = getattr(found, part)
         return found
     raise AssertionError(f"{dotted} does not exist")
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(crest\.[\w.]+)`", MAP))))
-def test_every_function_of_the_map_exists(name: str) -> None:
-    assert resolve(name) is not None
+# -- names
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(tests/[\w/.:]+)`", MAP))))
-def test_every_test_of_the_map_exists(name: str) -> None:
-    path, _, function = name.partition("::")
-    text = (ROOT / path).read_text()
+NAMES = sorted({one for page in PAGES for one in re.findall(r"`(crest\.[\w.]+)[`(]", page.read_text())})
+
+
+@pytest.mark.parametrize("dotted", NAMES)
+def test_every_name_of_the_package_on_a_page_exists(dotted: str) -> None:
+    assert resolve(dotted) is not None
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`(tests/[\w/.:]+)`", MAP))))
+def test_every_test_of_the_map_exists(path: str) -> None:
+    file, _, function = path.partition("::")
+    text = (ROOT / file).read_text()
     assert not function or f"def {function}(" in text
 
 
+SHOWN_BY = sorted({one for page in PAGES for one in re.findall(r"`(test_\w+)`", page.read_text())})
+
+
+@pytest.mark.parametrize("test", SHOWN_BY)
+def test_every_test_that_a_page_names_exists(test: str) -> None:
+    assert f"def {test}(" in TESTS
+
+
 def test_every_choice_named_in_the_code_is_written_down() -> None:
-    choices = (ROOT / "docs" / "choices.md").read_text()
-    titles = re.findall(r"^#+ (.+)$", choices, flags=re.MULTILINE)
-    anchors = {re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
+    files = SOURCE.rglob("*.py")
     named = {
-        anchor
-        for path in (ROOT / "src").rglob("*.py")
-        for anchor in re.findall(r"docs/choices\.md#([\w-]+)", path.read_text())
+        anchor for path in files for anchor in re.findall(r"docs/choices\.md#([\w-]+)", path.read_text())
     }
-    assert named
-    assert named <= anchors
+    named |= {source.partition("#")[2] for source in crest.CrestConfig.sources().values() if "#" in source}
+    assert {"sigma", "tolerance"} <= named
+    assert named <= anchors(DOCS / "choices.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+        file, _, anchor = target.partition("#")
+        place = page.parent / file if file else page
+        assert place.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(place), f"{page.name} links to {target}"
+
+
+# -- what is shown runs
+
+BLOCKS = [
+    pytest.param(page, code, id=f"{name(page)}-{number}")
+    for page in PAGES
+    for number, code in enumerate(blocks(page, "python"))
+    # Needs a SLURM cluster.
+    if "SLURMCluster" not in code
+]
 
 
 @pytest.mark.unchecked
-def test_the_readme_example_runs() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert blocks
-    namespace: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), namespace)
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "code"), BLOCKS)
+def test_every_python_block_runs_on_its_own(
+    page: Path, code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    if page.name == "recordings.md":
+        monkeypatch.chdir(tmp_path)
+        script = DOCS / "examples" / "make_recordings.py"
+        subprocess.run([sys.executable, str(script), "my_recordings"], check=True)
+    exec(compile(code, name(page), "exec"), {"__name__": "__main__"})
 
 
-def test_links_to_files_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
-    for page in pages:
-        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_the_cluster_script_compiles() -> None:
+    (script,) = [code for code in blocks(DOCS / "cluster.md", "python") if "SLURMCluster" in code]
+    compile(script, "cluster.md", "exec")
+
+
+@pytest.mark.slow
+def test_the_ordinary_network_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = DOCS / "examples" / "ordinary_cnn.py"
+    monkeypatch.setattr(sys, "argv", [str(script), "--seeds", "1", "--epochs", "1"])
+    runpy.run_path(str(script), run_name="__main__")
+    ways = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert len(ways) == 3
+    page = (DOCS / "limits.md").read_text()
+    assert all(f"    {way} " in page for way in ways)
+
+
+COMMANDS = sorted({tuple(words) for page in PAGES for words in commands(page, "crest")})
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_crest_command_is_one(words: tuple[str, ...]) -> None:
+    from crest.lab.cli import app  # noqa: PLC0415
+    from crest.lab.evidence import CATALOG  # noqa: PLC0415
+
+    given = [word for word in words[1:] if word != "..."]
+    command, _, ignored = app.parse_args(given, exit_on_error=False, print_error=False)
+    assert not ignored
+    # `crest` alone, and a group such as `crest data`, print their help.
+    assert command is not None
+    experiments = [
+        word for word in given[1:] if word.isidentifier() and given[0] in ("run", "report", "status")
+    ]
+    values = {value for option, value in itertools.pairwise(given) if option.startswith("--")}
+    assert set(experiments) - values <= {*CATALOG, "all", "NAME"}
+
+
+CHEAP = [("systems", "list"), ("status",), ("doctor",), ("run", "--help"), ("data", "--help")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", CHEAP, ids=" ".join)
+def test_cheap_commands_run(words: tuple[str, ...]) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "crest", *words], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip()
+
+
+def test_every_make_target_on_a_page_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    shown = {words[1] for page in PAGES for words in commands(page, "make") if len(words) > 1}
+    assert {"demo", "test", "docs", "pictures"} <= shown
+    for target in shown:
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def test_extras_that_pages_install_exist() -> None:
+    shown = [words for page in PAGES for words in commands(page, "pip install")]
+    assert ["pip", "install", "."] in shown
+    for words in shown:
+        extras = re.findall(r"\[([\w,]+)\]", " ".join(words))
+        assert {extra for part in extras for extra in part.split(",")} <= set(
+            PROJECT["optional-dependencies"]
+        )
+
+
+def test_every_other_shell_line_is_known() -> None:
+    """A new kind of command on a page must get a test of its own here."""
+    known = (
+        r"(\.venv/bin/)?(crest|make|pip install|pytest|pre-commit install)\b",
+        r"python (docs/examples/(make_recordings|ordinary_cnn)\.py|slurm_cluster\.py)",  # here, and test_loading.py
+        r"(OMP_NUM_THREADS=1 )?dask (scheduler|worker)\b",  # Dask's own
+    )
+    shown = {name(page): shell_lines(page) for page in PAGES}
+    # Lines of output and of files begin otherwise.
+    programs = (
+        "crest",
+        "make",
+        "pip",
+        "python",
+        "pytest",
+        "dask",
+        "OMP_",
+        ".venv",
+        "kubectl",
+        "git",
+        "docker",
+    )
+    typed = [line for lines in shown.values() for line in lines if line.startswith(programs)]
+    assert len(typed) > 20
+    for line in typed:
+        assert any(re.match(pattern, line) for pattern in known), line
+
+
+# -- the first page
+
+
+def words_of(text: str) -> list[str]:
+    """The words that a reader reads: without code blocks, generated tables, pictures and HTML comments.
+
+    What stands between the markers of `crest.lab.report.readme` counts too, but for the rows of a table. A link counts by
+    its text. A word is anything between spaces that holds a letter or a digit.
+    """
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^\|.*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return [word for word in text.split() if re.search(r"\w", word)]
+
+
+def test_words_are_counted_as_said() -> None:
+    text = "# One\n<!-- no -->\n![no](no.png)\n\n| no | no |\n\ntwo **three** [four five](no.md) - six\n```\nno\n```\n"
+    assert words_of(text) == ["One", "two", "**three**", "four", "five", "six"]
+
+
+def test_the_first_page_is_short_and_in_order() -> None:
+    text = README.read_text()
+    before, _, _ = text.partition("## Read on")
+    assert 300 < len(words_of(before)) <= 700
+    lines = text.splitlines()
+    assert next(number for number, line in enumerate(lines, 1) if line.startswith("pip install")) <= 20
+    order = [
+        "docs/teaser.png",
+        "pip install .",
+        "```python",
+        "<!-- table start -->",
+        "make demo",
+        "## Read on",
+    ]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+
+
+def test_the_first_page_shows_ten_lines_on_a_model() -> None:
+    (code,) = blocks(README, "python")
+    lines = [line for line in code.splitlines() if line.strip() and not re.match(r"import |from |#", line)]
+    assert len(lines) == 10
+    assert "crest.credit(" in code
+    assert "crest.replace_pooling(" in code
+
+
+@pytest.mark.parametrize("term", ["event", "cue", "ID", "OOD", "readout", "credit"])
+def test_a_term_is_defined_where_it_first_appears(term: str) -> None:
+    """In bold, before any other use of the word."""
+    text = README.read_text()
+    # The first sentence names the events that the page is about.
+    text = text[text.index("\n\n", text.index("**See which")) :]
+    first = re.search(rf"(?<![\w/.]){term}(?![\w/.])", text)
+    assert first is not None
+    bold = [found for found in re.finditer(r"\*\*([^*]+)\*\*", text) if re.search(rf"\b{term}\b", found[1])]
+    assert bold
+    assert bold[0].start() <= first.start() <= bold[0].end()
+
+
+# -- citation and metadata
+
+
+def test_the_citation_is_of_this_version_and_of_the_paper() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == crest.__version__
+    assert citation["license"] == PROJECT["license"]
+    assert {"message", "title", "authors"} <= set(citation)
+    paper = citation["preferred-citation"]
+    assert {"type", "title", "authors"} <= set(paper)
+    assert all({"family-names", "given-names"} <= set(author) for author in paper["authors"])
+    for page in (README, DOCS / "claims.md"):
+        assert paper["title"] in re.sub(r"\s+", " ", page.read_text())
+
+
+def test_the_metadata_names_authors_and_ships_the_citation() -> None:
+    assert PROJECT["authors"] == [{"name": "The crest contributors"}]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "CITATION.cff" in project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert (SOURCE / "py.typed").exists()

@@ -84,7 +84,7 @@ def test_bad_input_is_refused_by_name() -> None:
     x[2, 3, 1] = np.nan
     with pytest.raises(ValueError, match="Input X contains NaN"):
         CrestPooler().fit(x)
-    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number, 1 or more, got 0"):
         CrestPooler(batch_size=0).fit(series())
     with pytest.raises(ValueError, match=r"X must have shape \(N, T, D\) or \(N, T\), got \(1, 12, 80, 4\)"):
         CrestPooler().fit(series()[None])

@@ -11,16 +11,19 @@ import crest
 from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
-CORE = {"arrays", "rng", "files"}
+CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
 PRODUCT = CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"}
 MODELS = PRODUCT | {"lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.training"}
 ALLOWED = {
     "arrays": set(),
-    "rng": set(),
+    "floats": set(),
+    "checks": {"arrays", "floats"},
+    "rng": {"checks"},
+    "background": {"arrays", "checks"},
     "files": set(),
     "readouts": CORE,
     "probes": CORE,
-    "theory": {"rng"},
+    "theory": {"floats", "checks"},
     "systems": CORE,
     "replacement": CORE | {"readouts"},
     "estimator": CORE | {"readouts"},
@@ -83,6 +86,29 @@ def test_the_product_never_imports_the_lab() -> None:
     assert {door for door in doors if not door.startswith("lab")} == {"__main__"}
 
 
+def public_names(path: Path) -> set[str]:
+    """The names that a module defines at its top level, without those that begin with an underscore."""
+    names = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_a_name_of_the_product_means_one_thing() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        if not room(module_of(path)).startswith("lab"):
+            for name in public_names(path):
+                homes.setdefault(name, []).append(module_of(path))
+    assert len(homes) > 100
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
 def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
@@ -96,6 +122,13 @@ def test_the_core_loads_nothing_optional() -> None:
     )
     result = run(code)
     assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_the_package_and_its_theory_load_without_torch() -> None:
+    result = run(
+        "import sys, crest, crest.theory; print(crest.theory.best_budget(10), 'torch' in sys.modules)"
+    )
+    assert result.stdout.strip() == "10.0 False", result.stderr
 
 
 # None in sys.modules is how Python itself spells "not installed".
@@ -133,6 +166,10 @@ except ImportError as error:
 def test_public_names_exist_and_are_listed() -> None:
     for name in crest.__all__:
         assert getattr(crest, name) is not None
+        assert name in dir(crest)
+    listed = dir(crest)
+    assert {"CreditInEvent", "CrestPooler", "systems", "__version__"} <= set(listed)
+    assert sorted(set(listed)) == listed, "dir(crest) names something twice"
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = crest.nonsense
 
@@ -153,7 +190,7 @@ WITHOUT_EXTRAS = [
 
 def test_the_command_line_names_the_extra_that_it_needs() -> None:
     code = BLOCKED.format(names=WITHOUT_EXTRAS) + "import crest.__main__\nsys.argv = ['crest', '--help']\n"
-    result = run(code + "crest.__main__.main()")
+    result = run(code + "crest.__main__.command_line()")
     assert result.returncode == 1
     assert result.stderr == "crest: the command line needs cyclopts: pip install 'crest-readout[lab]'\n"
 
@@ -163,7 +200,7 @@ def test_a_command_names_the_extra_that_it_needs() -> None:
         BLOCKED.format(names=["scipy", "numba"])
         + "import crest.__main__\nsys.argv = ['crest', 'systems', 'list']\n"
     )
-    result = run(code + "crest.__main__.main()")
+    result = run(code + "crest.__main__.command_line()")
     assert result.returncode == 1
     assert "pip install 'crest-readout[lab]'" in result.stderr
     assert "Traceback" not in result.stderr

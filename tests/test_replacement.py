@@ -64,6 +64,16 @@ def test_channels_first_without_kept_dimension() -> None:
     assert repr(slot).startswith("PoolingSlot(\n  layout='channels_first', keepdim=False")
 
 
+@pytest.mark.parametrize("layout", ["channels_last", "channels_first"])
+def test_a_mask_goes_through_as_booleans_or_as_zeros_and_ones(layout: str) -> None:
+    slot = crest.replacement.PoolingSlot(crest.CrestReadout("trajectory"), layout)
+    features, mask = torch.randn(4, 60, 3), torch.arange(60) < torch.tensor([[60], [30], [5], [0]])
+    given = features if layout == "channels_last" else features.transpose(1, 2)
+    expected = slot.readout(features, mask)
+    torch.testing.assert_close(slot(given, mask), expected, rtol=0, atol=0)
+    torch.testing.assert_close(slot(given, mask.long()), expected, rtol=0, atol=0)
+
+
 def test_an_adaptive_pool_that_does_not_fit_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"a layer that pools to one vector, got '0': AdaptiveAvgPool1d\(output_size=4\)"
@@ -107,7 +117,7 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         crest.replace_pooling(Model(), "readout.pool", crest.EventWindowReadout())
     with pytest.raises(ValueError, match="got the class CrestReadout"):
         crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout)
-    with pytest.raises(ValueError, match="layout must be 'channels_last' or 'channels_first', got 'BTD'"):
+    with pytest.raises(ValueError, match="layout must be one of channels_last, channels_first, got 'BTD'"):
         crest.replace_pooling(Model(), "readout.pool", crest.MeanReadout(), layout="BTD")
     model = crest.replace_pooling(Model(), "readout.pool", crest.MeanReadout())
     with pytest.raises(ValueError, match=r"must take 3-D features, got \(50, 8\)"):

@@ -49,7 +49,7 @@ def test_scope_restores_after_an_error() -> None:
 
 @pytest.mark.parametrize("seed", [-1, True])
 def test_seed_is_checked(seed: int) -> None:
-    with pytest.raises(ValueError, match="seed must be a non-negative integer"):
+    with pytest.raises(ValueError, match=rf"^seed must be a whole number, 0 or more, got {seed}$"):
         rng.generator(seed, "a")
 
 

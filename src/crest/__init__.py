@@ -7,16 +7,16 @@
 
     crest.replace_pooling(model, "path.to.pool", crest.CrestReadout())
 
-The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn. Everything
-loads on first use.
+The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn, and
+`crest.systems` the lab extra. Everything loads on first use.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from crest import probes, theory
     from crest import systems as systems
-    from crest import theory
     from crest.estimator import CrestPooler as CrestPooler
     from crest.probes import (
         Credit,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PROBES = ("Credit", "DeletionCurve", "credit", "deletion", "error_without", "interpolate_out", "saliency")
-_MODULES = ("systems", "theory")
+_MODULES = ("probes", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
     "CreditInEvent": "crest.probes.metrics",
@@ -73,7 +73,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ELSEWHERE, *_MODULES, "__version__"])
+    return sorted({*__all__, *_ELSEWHERE, *_MODULES, "__version__"})
 
 
 # Without `CreditInEvent`, `CrestPooler` and `systems`: a star import must work where their packages are missing.
@@ -101,6 +101,7 @@ __all__ = [
     "error_without",
     "interpolate_out",
     "make_readout",
+    "probes",
     "replace_pooling",
     "saliency",
     "theory",

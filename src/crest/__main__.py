@@ -3,16 +3,16 @@
 import sys
 
 
-def main() -> None:
+def command_line() -> None:
     """Run the command line; where its packages are missing, say which extra brings them."""
     try:
-        from crest.lab.cli import main as command  # noqa: PLC0415, else its absence could not be told
+        from crest.lab.cli import main  # noqa: PLC0415, else its absence could not be told
     except ModuleNotFoundError as error:
         if (error.name or "crest").partition(".")[0] == "crest":
             raise
         sys.exit(f"crest: the command line needs {error.name}: pip install 'crest-readout[lab]'")
-    command()
+    main()
 
 
 if __name__ == "__main__":
-    main()
+    command_line()

@@ -1,4 +1,4 @@
-"""Axis letters and shape aliases: the one place where an array's shape is spelled out.
+"""Axis letters and shape aliases of tensors, and what follows from them: the widest dtype, the valid steps.
 
 N trajectories, B batch, T steps, C input channels, D feature channels. With jaxtyping installed (it is a
 development dependency) the test run checks every alias at every call; without it they are plain tensors.
@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float, Int, Integer
 else:
     try:
-        from jaxtyping import Bool, Float, Int
+        from jaxtyping import Bool, Float, Int, Integer
     except ImportError:
 
         class _Letters:
@@ -22,7 +22,7 @@ else:
             def __class_getitem__(cls, item: tuple[type, str]) -> Any:
                 return item[0]
 
-        Bool = Float = Int = _Letters
+        Bool = Float = Int = Integer = _Letters
 
 Signals: TypeAlias = Float[Tensor, "B T C"]
 """Measured signals, the encoder's input."""
@@ -34,6 +34,8 @@ StepMask: TypeAlias = Bool[Tensor, "B T"]
 """True where a step is valid, False where it is padding."""
 EventMask: TypeAlias = Bool[Tensor, "B T"]
 """True where a step belongs to a physical event."""
+StepFlags: TypeAlias = Bool[Tensor, "B T"] | Integer[Tensor, "B T"]
+"""A mask or events as a public door takes them: booleans, or the integers 0 and 1."""
 StepScores: TypeAlias = Float[Tensor, "B T"]
 """One number per step."""
 PerTrajectory: TypeAlias = Float[Tensor, " B"]
@@ -63,3 +65,18 @@ def at_least_float32(*tensors: Tensor) -> torch.dtype:
     for tensor in tensors:
         dtype = torch.promote_types(dtype, tensor.dtype)
     return dtype
+
+
+def valid_steps(mask: ProfileMask | None, like: Tensor) -> ProfileMask:
+    """The mask spread over the shape of `like` (..., T), or True everywhere where there is no mask.
+
+    The one spelling of "mask or ones". Code that can save work without a mask asks for `mask is None` instead.
+
+    Example:
+        >>> valid_steps(None, torch.zeros(1, 2)), valid_steps(torch.tensor([True, False]), torch.zeros(1, 2))
+        (tensor([[True, True]]), tensor([[ True, False]]))
+    """
+    if mask is not None:
+        return mask.expand_as(like)
+    # Contiguous, whatever the layout of `like`: sums over a product with it then add up in one order.
+    return torch.ones_like(like, dtype=torch.bool, memory_format=torch.contiguous_format)

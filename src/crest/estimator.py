@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from crest.checks.arguments import require_fields
 from crest.readouts import CrestConfig, CrestReadout
 
 try:
@@ -62,8 +63,7 @@ class CrestPooler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> "CrestPooler":  # noqa: ARG002
         """Estimate the pooled budget from the series; `y` is ignored."""
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+        require_fields(self, "be a whole number, 1 or more", "batch_size")
         series = self._checked(X, reset=True)
         self.readout_ = CrestReadout(
             self.budget, direction=self.direction, alpha=self.alpha, split=self.split, config=self.config

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-# `import crest` reads this module, so it must load on Windows too, where nothing here can be called.
+# `crest.systems` imports this module, so it must load on Windows too, where nothing here can be called.
 if sys.platform != "win32":
     import fcntl
 

@@ -1,9 +1,10 @@
 """Put a readout in the place of a model's pooling layer."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from torch import Tensor, nn
 
+from crest.checks.arguments import require_choice
 from crest.readouts.base import Readout
 
 Layout: TypeAlias = Literal["channels_last", "channels_first"]
@@ -28,8 +29,7 @@ class PoolingSlot(nn.Module):
         if not isinstance(readout, Readout):
             got = f"the class {readout.__name__}" if isinstance(readout, type) else type(readout).__name__
             raise ValueError(f"readout must be an instance of a label-free crest readout, got {got}")
-        if layout not in ("channels_last", "channels_first"):
-            raise ValueError(f"layout must be 'channels_last' or 'channels_first', got {layout!r}")
+        require_choice("layout", layout, get_args(Layout))
         self.readout = readout
         self.time_axis = 1 if layout == "channels_last" else 2
         self.keepdim = keepdim

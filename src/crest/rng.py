@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from crest.checks.arguments import require
+
 # Torch's global state is one for all threads.
 _ONE_AT_A_TIME = threading.RLock()
 
 
 def _entropy(seed: np.integer[Any] | int, purpose: str) -> np.random.SeedSequence:
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
+    require("seed", seed, "be a whole number, 0 or more")
     if not purpose:
         raise ValueError("purpose must be a non-empty string that says what the numbers are for")
     digest = hashlib.sha256(purpose.encode()).digest()

@@ -144,6 +144,41 @@ def test_a_full_mask_is_no_mask(variant: str) -> None:
     torch.testing.assert_close(readout(features, full), readout(features), rtol=0, atol=1e-12)
 
 
+INTEGERS = [torch.uint8, torch.int8, torch.int32, torch.int64]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("validate", [True, False])
+def test_a_mask_of_zeros_and_ones_is_a_mask(variant: str, dtype: torch.dtype, validate: bool) -> None:
+    readout = build(variant, validate=validate).double()
+    mask = ragged()
+    mask[2] = False
+    features = trajectories().masked_fill(~mask.unsqueeze(-1), float("nan"))
+    for method in (readout.forward, readout.step_weights):
+        torch.testing.assert_close(method(features, mask.to(dtype)), method(features, mask), rtol=0, atol=0)
+
+
+def test_a_mask_of_zeros_and_ones_is_a_mask_in_training_too(variant: str) -> None:
+    """CREST's pooled budget does not count a trajectory without a valid step."""
+    mask = ragged()
+    mask[2] = False
+    twins = build(variant).double().train(), build(variant).double().train()
+    pooled = [
+        readout(trajectories(), flags) for readout, flags in zip(twins, (mask, mask.long()), strict=True)
+    ]
+    torch.testing.assert_close(pooled[1], pooled[0], rtol=0, atol=0)
+    for name, value in twins[0].state_dict().items():
+        torch.testing.assert_close(twins[1].state_dict()[name], value, rtol=0, atol=0)
+
+
+def test_other_integers_in_a_mask_are_refused_unless_nobody_looks(variant: str) -> None:
+    mask = ragged().long()
+    mask[1, 3] = -1
+    with pytest.raises(ValueError, match=r"^mask must hold booleans or the integers 0 and 1, got -1$"):
+        build(variant)(trajectories(dtype=torch.float32), mask)
+    assert build(variant, validate=False)(trajectories(dtype=torch.float32), mask).shape == (4, WIDTH)
+
+
 def test_no_valid_step_gives_zero(variant: str) -> None:
     readout = build(variant).double()
     mask = ragged()
@@ -233,7 +268,8 @@ def test_a_bad_value_is_refused_by_name(variant: str, bad: float) -> None:
     features[1, 5, 2] = bad
     features[1, 6, 3] = bad
     with pytest.raises(
-        ValueError, match=r"features must be finite .* 2 NaN .* trajectory 1, step 5, channel 2"
+        ValueError,
+        match=r"^features must be finite, got 2 NaN or infinite values, the first at index \[1, 5, 2\]$",
     ):
         build(variant)(features)
     assert build(variant, validate=False)(features).shape == (4, WIDTH)
@@ -254,10 +290,23 @@ def test_large_finite_values_are_not_refused(variant: str) -> None:
         (
             torch.zeros(4, 40, WIDTH, dtype=torch.int64),
             None,
-            "features must be floating point, got torch.int64",
+            "^features must be a floating point tensor, got torch.int64$",
         ),
-        (torch.zeros(4, 40, WIDTH), torch.ones(4, 39, dtype=torch.bool), r"mask must be boolean .*\(4, 39\)"),
-        (torch.zeros(4, 40, WIDTH), torch.ones(4, 40), r"mask must be boolean .*torch.float32"),
+        (
+            torch.zeros(4, 40, WIDTH),
+            torch.ones(4, 39, dtype=torch.bool),
+            r"^mask must have shape \(B, T\) = \(4, 40\), got \(4, 39\)$",
+        ),
+        (
+            torch.zeros(4, 40, WIDTH),
+            torch.ones(4, 40),
+            r"^mask must hold booleans or the integers 0 and 1 \(mask\.bool\(\) converts\), got torch.float32$",
+        ),
+        (
+            torch.zeros(4, 40, WIDTH),
+            torch.full((4, 40), 2),
+            "^mask must hold booleans or the integers 0 and 1, got 2$",
+        ),
         (torch.zeros(4, 40, WIDTH), [[True]], "mask must be a torch tensor, got list"),
         (torch.zeros(4, 40, WIDTH).numpy(), None, "features must be a torch tensor, got ndarray"),
     ],
@@ -282,7 +331,7 @@ def test_an_unknown_name_lists_the_choices() -> None:
 
 @pytest.mark.parametrize("name", ["attention", "registers", "windowed"])
 def test_width_is_checked(name: str) -> None:
-    with pytest.raises(ValueError, match="width must be the number of feature channels, at least 1, got 0"):
+    with pytest.raises(ValueError, match="width must be a whole number, 1 or more, got 0"):
         make_readout(name, 0)
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from crest.lab.evaluation import BATCH, Budget, Score, error, measured_budget, measured_credit, predict, score
+from crest.lab.evaluation import Budget, Score, measured_budget, measured_credit, model_error, predict, score
 from crest.lab.model import Model, make_model
 from crest.probes import Credit, credit
+from crest.probes.batches import BATCH
 from crest.readouts import READOUTS, REFERENCES
 from crest.systems import Splits, Trajectories
 from toy import toy
@@ -41,35 +42,35 @@ def test_error_by_hand(n: int) -> None:
     model, data = made(), toy(n)
     answers = [model(data[row : row + 1].tensors().x).item() for row in range(n)]
     expected = np.sqrt(np.mean((np.array(answers) - data.y) ** 2))
-    assert error(model, data) == pytest.approx(expected, rel=1e-6)
+    assert model_error(model, data) == pytest.approx(expected, rel=1e-6)
 
 
 def test_error_of_known_answers() -> None:
     model, data = made(), toy(2)
     torch.nn.init.zeros_(model.head.weight)
     torch.nn.init.zeros_(model.head.bias)
-    assert error(model, dataclasses.replace(data, y=np.array([3.0, -4.0]))) == pytest.approx(12.5**0.5)
+    assert model_error(model, dataclasses.replace(data, y=np.array([3.0, -4.0]))) == pytest.approx(12.5**0.5)
 
 
 def test_error_keeps_the_labels_precision() -> None:
     model, data = made(), toy(2)
     torch.nn.init.zeros_(model.head.weight)
     torch.nn.init.zeros_(model.head.bias)
-    assert error(model, dataclasses.replace(data, y=np.full(2, 0.1))) == pytest.approx(0.1, rel=1e-12)
+    assert model_error(model, dataclasses.replace(data, y=np.full(2, 0.1))) == pytest.approx(0.1, rel=1e-12)
 
 
 def test_score_pairs_the_two_errors() -> None:
     model = made()
     splits = Splits(train=toy(8), id=toy(9, seed=1), ood=toy(10, seed=2))
     both = score(model, splits)
-    assert (both.id, both.ood) == (error(model, splits.id), error(model, splits.ood))
+    assert (both.id, both.ood) == (model_error(model, splits.id), model_error(model, splits.ood))
     assert both.id != both.ood
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -0.1])
 @pytest.mark.parametrize("name", ["id", "ood"])
 def test_a_score_refuses_what_is_no_error(name: str, bad: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} must be a finite error, got {bad}"):
+    with pytest.raises(ValueError, match=f"{name} must be 0 or more, got {bad}"):
         Score(**{"id": 0.1, "ood": 0.1, name: bad})
     with pytest.raises(TypeError):
         Score(**{name: 0.1})
@@ -131,7 +132,7 @@ def test_only_crest_has_a_budget(readout: str) -> None:
 def test_evaluation_leaves_the_model_as_it_was(readout: str, training: bool) -> None:
     model = made(readout).train(training)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    for measure in (predict, error, measured_credit, measured_budget):
+    for measure in (predict, model_error, measured_credit, measured_budget):
         measure(model, toy(N))
         assert all(part.training == training for part in model.modules())
     for name, value in model.state_dict().items():

@@ -294,8 +294,8 @@ def test_objectives_by_name() -> None:
     ("name", "options", "message"),
     [
         ("group_dro", {"step": 0.0}, "step must be positive, got 0.0"),
-        ("group_dro", {"groups": 1}, "groups must be at least 2, got 1"),
-        ("event_auxiliary", {"weight": -0.1}, "weight must not be negative, got -0.1"),
+        ("group_dro", {"groups": 1}, "groups must be a whole number, 2 or more, got 1"),
+        ("event_auxiliary", {"weight": -0.1}, "weight must be 0 or more, got -0.1"),
     ],
 )
 def test_bad_options_are_refused(name: str, options: dict[str, float], message: str) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from crest.lab.encoders import ENCODERS
-from crest.lab.evaluation import error
+from crest.lab.evaluation import model_error
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import Batch, Objective, squared_errors
 from crest.lab.training import SCHEDULES, History, Schedule, fit
@@ -231,7 +231,7 @@ def test_best_id_keeps_the_epoch_with_the_lowest_validation_error() -> None:
     assert history.kept_epoch == 2
     assert history.id_errors.index(min(history.id_errors)) + 1 == history.kept_epoch
     assert same(bits(model), states[history.kept_epoch])
-    assert error(model, toy(seed=1)) == min(history.id_errors)
+    assert model_error(model, toy(seed=1)) == min(history.id_errors)
 
 
 def test_last_keeps_the_last_epoch_and_best_id_trains_no_differently() -> None:
@@ -269,11 +269,11 @@ def test_the_first_of_equally_good_epochs_is_kept() -> None:
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_training_lowers_the_loss(encoder: str) -> None:
     model = made(encoder)
-    before = error(model, toy(seed=1))
+    before = model_error(model, toy(seed=1))
     history = trained(model, Schedule(epochs=12, batch=8))
     assert len(history.losses) == 12
     assert history.losses[-1] < 0.2 * history.losses[0]
-    assert error(model, toy(seed=1)) < 0.5 * before
+    assert model_error(model, toy(seed=1)) < 0.5 * before
 
 
 @pytest.mark.parametrize("readout", [*READOUTS, *REFERENCES])
@@ -451,25 +451,25 @@ def test_data_without_events_and_proxy_can_be_learned() -> None:
 
 @pytest.mark.unchecked
 def test_an_unknown_rule_lists_the_choices() -> None:
-    with pytest.raises(ValueError, match="keep must be 'last' or 'best_id', got 'best_ood'"):
+    with pytest.raises(ValueError, match="keep must be one of last, best_id, got 'best_ood'"):
         trained(made(), keep="best_ood")
 
 
 def test_observe_every_is_checked() -> None:
-    with pytest.raises(ValueError, match="observe_every must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="observe_every must be a whole number, 1 or more, got 0"):
         trained(made(), observe_every=0)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epochs": 0}, "epochs must be a whole number, at least 1, got 0"),
-        ({"batch": 0}, "batch must be a whole number, at least 1, got 0"),
+        ({"epochs": 0}, "epochs must be a whole number, 1 or more, got 0"),
+        ({"batch": 0}, "batch must be a whole number, 1 or more, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
         ({"learning_rate": float("nan")}, "learning_rate must be positive, got nan"),
         ({"clip": -1.0}, "clip must be positive, got -1.0"),
-        ({"weight_decay": -1e-3}, "weight_decay must not be negative, got -0.001"),
-        ({"weight_decay": float("nan")}, "weight_decay must not be negative, got nan"),
+        ({"weight_decay": -1e-3}, "weight_decay must be 0 or more, got -0.001"),
+        ({"weight_decay": float("nan")}, "weight_decay must be 0 or more, got nan"),
     ],
 )
 def test_a_bad_schedule_is_refused_by_name(change: dict[str, float], message: str) -> None:

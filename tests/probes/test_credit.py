@@ -15,11 +15,13 @@ from crest.probes import (
     chance_level,
     credit,
     credit_in_event_at_1,
+    credit_of_scores,
     event_credit_mass,
     positive_credit,
     precision_at_event_rate,
     step_scores,
 )
+from stranger import Stranger
 
 NAN = float("nan")
 law = settings(max_examples=60, deadline=None)  # a loaded machine is not a failure
@@ -323,7 +325,7 @@ def spoiled(**changes: Tensor) -> dict[str, Tensor]:
     ("changes", "message"),
     [
         ({"features": torch.ones(6, 10)}, r"features must have shape \(B, T, D\).*got \(6, 10\)"),
-        ({"features": torch.ones(6, 0, 4)}, r"features must have .* none of them empty, got \(6, 0, 4\)"),
+        ({"features": torch.ones(6, 0, 4)}, r"features must have .* none of them 0, got \(6, 0, 4\)"),
         ({"pooled": torch.ones(6, 5)}, r"pooled must have shape \(B, D\) = \(6, 4\), got \(6, 5\)"),
         ({"events": torch.ones(6, 9)}, r"events must have shape \(B, T\) = \(6, 10\), got \(6, 9\)"),
         ({"mask": torch.ones(1, 10)}, r"mask must have shape \(B, T\) = \(6, 10\), got \(1, 10\)"),
@@ -334,7 +336,7 @@ def spoiled(**changes: Tensor) -> dict[str, Tensor]:
         ({"pooled": torch.ones(6, 4).bool()}, r"pooled must be a floating point .* torch.bool"),
         (
             {"features": torch.full((6, 10, 4), NAN)},
-            r"features must be finite on its valid steps, got 172 NaN",
+            r"features must be finite at valid steps, got 172 NaN .* index \[0, 0, 0\]",
         ),
         ({"pooled": torch.full((6, 4), torch.inf)}, r"pooled must be finite, got 24 NaN or infinite"),
     ],
@@ -355,3 +357,72 @@ def test_validation_of_values_can_be_switched_off() -> None:
     assert result.ecm[1:4].isfinite().all()
     with pytest.raises(ValueError, match="pooled must have shape"):
         credit(**spoiled(pooled=torch.ones(6, 5)), validate=False)
+
+
+# --- given scores ---
+
+
+def test_the_credit_of_the_cosines_is_the_credit() -> None:
+    features, pooled, events, mask = batch()
+    expected = credit(features, pooled, events, mask)
+    scores = expected.scores.masked_fill(~mask, NAN)
+    found = credit_of_scores(scores, events, mask)
+    for name in FIELDS:
+        assert torch.equal(getattr(found, name).nan_to_num(7.0), getattr(expected, name).nan_to_num(7.0)), (
+            name
+        )
+
+
+def test_given_scores_by_hand() -> None:
+    # Step 0 has half of the mass and is the best; of the two best steps one is an event.
+    found = credit_of_scores(double([0.5, 0.25, 0.25, 0.0], [0.0, 0.0, 1.0, 0.0]), flags("1..1", "...."))
+    close(found.ecm, 0.5, NAN)
+    close(found.precision, 0.5, NAN)
+    close(found.cie, 1.0, NAN)
+    close(found.chance, 0.5, NAN)
+    assert found.counted.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_attention_weights_of_a_strangers_network(stride: int) -> None:
+    network, x = Stranger(stride=stride).eval(), torch.randn(5, 2, 30)
+    events = torch.zeros(5, 30, dtype=torch.bool)
+    events[:, 9:15] = True
+    events = events[:, ::stride]
+    _, weights = network(x)
+    found = credit_of_scores(weights, events)
+    assert not found.scores.requires_grad
+    torch.testing.assert_close(found.ecm, torch.where(events, weights.detach(), 0).sum(1))
+    assert found.mean_chance == pytest.approx(0.2)
+
+
+def test_given_half_scores_are_widened() -> None:
+    found = credit_of_scores(torch.full((1, 5000), 0.5, dtype=torch.float16), torch.arange(5000)[None] < 2500)
+    assert found.scores.dtype == torch.float32
+    assert found.mean_ecm == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scores": torch.ones(6, 10, 4)}, r"scores must have shape \(B, T\).*got \(6, 10, 4\)"),
+        ({"scores": torch.ones(0, 10)}, r"scores must have .* none of them 0, got \(0, 10\)"),
+        ({"scores": torch.ones(6, 10).int()}, r"scores must be a floating point .* torch.int32"),
+        ({"scores": torch.full((6, 10), NAN)}, r"scores must be finite at valid steps, got 43 NaN"),
+        ({"events": torch.ones(6, 9)}, r"events must have shape \(B, T\) = \(6, 10\), got \(6, 9\)"),
+        ({"events": torch.full((6, 10), 2)}, r"events must hold booleans or .* got 2"),
+        ({"mask": torch.ones(1, 10)}, r"mask must have shape \(B, T\) = \(6, 10\), got \(1, 10\)"),
+    ],
+)
+def test_messages_of_given_scores(changes: dict[str, Tensor], message: str) -> None:
+    features, _, events, mask = batch()
+    parts = {"scores": features[..., 0].nan_to_num(), "events": events, "mask": mask} | changes
+    with pytest.raises(ValueError, match=message):
+        credit_of_scores(**parts)
+
+
+def test_validation_of_given_scores_can_be_switched_off() -> None:
+    scores = double([NAN, 1.0], [0.0, 1.0])
+    found = credit_of_scores(scores, flags("1.", "1."), validate=False)
+    assert found.cie[0].isnan()
+    assert found.cie[1] == 0

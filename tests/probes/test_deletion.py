@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from crest.probes import DeletionCurve, deletion, error_without, interpolate_out
+from crest.probes import DeletionCurve, deletion, deletion_by, error_without, evaluating, interpolate_out
 from crest.probes.deletion import highest_rated
+from stranger import Stranger
 
 NAN = float("nan")
 law = settings(max_examples=60, deadline=None)  # a loaded machine is not a failure
@@ -184,7 +185,7 @@ def call(**changes: object) -> DeletionCurve:
         ({"targets": torch.zeros(3)}, r"targets must be a tensor of shape .* B = 2, got \(3,\)"),
         ({"targets": torch.tensor([NAN, 0.0])}, "targets must be finite, got 1"),
         ({"ratings": torch.zeros(2, 9)}, r"ratings must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
-        ({"ratings": torch.full((2, 10), NAN)}, "ratings must be finite on its valid steps, got 20"),
+        ({"ratings": torch.full((2, 10), NAN)}, "ratings must be finite at valid steps, got 20"),
         ({"mask": torch.ones(2, 9)}, r"mask must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
         ({"function": lambda x: x}, r"function must return .* got \(2, 10, 1\)"),
     ],
@@ -207,3 +208,92 @@ def test_ratings_may_be_counts() -> None:
     assert deletion(third_step, inputs, targets, votes) == deletion(
         third_step, inputs, targets, votes.double()
     )
+
+
+# --- several ratings and the events ---
+
+
+def test_curves_are_those_of_each_rating_and_of_the_events() -> None:
+    inputs, targets = bumps()
+    events = inputs.squeeze(-1) != 0
+    ratings = {"reads": events.double(), "late": -events.double(), "votes": events.long()}
+    curves = deletion_by(third_step, inputs, targets, ratings, (0.1, 0.5), events=events)
+    assert list(curves) == ["reads", "late", "votes", "events"]
+    for name, rating in ratings.items():
+        assert curves[name] == deletion(third_step, inputs, targets, rating, (0.1, 0.5))
+    assert curves["events"].fractions == pytest.approx((0.0, 0.1))
+    assert curves["events"].errors == pytest.approx((0.0, 12.5**0.5))
+
+
+def test_events_are_needed_for_their_curve_only() -> None:
+    inputs, targets = bumps()
+    assert set(deletion_by(third_step, inputs, targets, {"flat": torch.zeros(2, 10)})) == {"flat"}
+    assert set(deletion_by(third_step, inputs, targets, {}, events=torch.zeros(2, 10).int())) == {"events"}
+
+
+def test_without_an_event_step_nothing_is_removed() -> None:
+    inputs, targets = bumps()
+    (curve,) = deletion_by(third_step, inputs, targets + 1, {}, events=torch.zeros(2, 10).bool()).values()
+    assert curve == DeletionCurve((0.0, 0.0), (1.0, 1.0))
+
+
+def test_the_share_of_the_events_is_of_the_valid_steps() -> None:
+    inputs, targets = bumps()
+    mask = torch.arange(10).expand(2, 10) < 5
+    events = torch.zeros(2, 10, dtype=torch.bool)
+    events[:, [2, 8]] = True
+    curves = deletion_by(third_step, inputs, targets, {}, events=events, mask=mask)
+    assert curves["events"].fractions == pytest.approx((0.0, 0.2))
+    assert curves["events"].errors == pytest.approx((0.0, 12.5**0.5))
+
+
+def test_another_error_reaches_every_curve() -> None:
+    inputs, targets = bumps()
+    events = inputs.squeeze(-1) != 0
+    curves = deletion_by(
+        third_step, inputs, targets, {"reads": events.double()}, (0.1,), events=events,
+        error=lambda prediction, target: (prediction - target).abs().max(),
+    )  # fmt: skip
+    assert [curve.errors for curve in curves.values()] == [(0.0, 4.0), (0.0, 4.0)]
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_a_strangers_network(stride: int) -> None:
+    network, inputs = Stranger(stride=stride), torch.randn(6, 30, 2)
+    events = torch.zeros(6, 30, dtype=torch.bool)
+    events[:, 10:14] = True
+    with evaluating(network):
+        targets = network.answers(inputs)
+        weights = network(inputs.transpose(1, 2))[1].repeat_interleave(stride, 1)
+        curves = deletion_by(network.answers, inputs, targets, {"weights": weights}, events=events)
+        changed = interpolate_out(inputs, events)
+        expected = (network.answers(changed) - targets).square().mean().sqrt()
+    assert curves["weights"].errors[0] == 0
+    assert curves["weights"].errors[-1] > 0
+    assert curves["events"].errors == pytest.approx((0.0, expected.item()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ratings": {}}, "ratings must hold at least one rating where no events are given, got none"),
+        ({"ratings": {"events": torch.zeros(2, 10)}}, "ratings must not have the name 'events'"),
+        (
+            {"ratings": {"a": torch.zeros(2, 9)}},
+            r"ratings must have shape \(B, T\) = \(2, 10\), got \(2, 9\)",
+        ),
+        ({"ratings": {"a": torch.full((2, 10), NAN)}}, "ratings must be finite at valid steps, got 20"),
+        ({"events": torch.zeros(2, 9).bool()}, r"events must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
+        ({"events": torch.zeros(2, 10)}, r"events must hold booleans .* got torch.float32"),
+        (
+            {"ratings": {}, "events": torch.zeros(2, 10).bool(), "inputs": torch.zeros(2, 10)},
+            r"inputs must have shape \(B, T, C\).*got \(2, 10\)",
+        ),
+        ({"targets": torch.tensor([NAN, 0.0])}, "targets must be finite, got 1"),
+    ],
+)
+def test_messages_of_several_ratings(changes: dict[str, object], message: str) -> None:
+    inputs, targets = bumps()
+    arguments = {"inputs": inputs, "targets": targets, "ratings": {"a": torch.zeros(2, 10)}} | changes
+    with pytest.raises(ValueError, match=message):
+        deletion_by(third_step, **arguments)

@@ -109,6 +109,27 @@ def test_exports_with_dynamic_batch_and_length(name: str, masked: bool) -> None:
         torch.testing.assert_close(program.module()(*inputs), readout(*inputs), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["mean", "crest-pooled", "crest-split"])
+def test_exports_with_a_mask_of_zeros_and_ones(name: str) -> None:
+    readout, axes = readouts()[name], dynamic()
+    program = torch.export.export(
+        WithMask(readout), (trajectories(4, 256), ragged(4, 256).long()), dynamic_shapes=(axes, axes)
+    )
+    for batch, steps in SHAPES:
+        features, mask = trajectories(batch, steps, seed=steps), ragged(batch, steps)
+        pooled = program.module()(features, mask.long())
+        torch.testing.assert_close(pooled, readout(features, mask), rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_compiles_with_a_mask_of_zeros_and_ones() -> None:
+    torch.compiler.reset()
+    plain = trained()
+    compiled = torch.compile(copy.deepcopy(plain), fullgraph=True)
+    features, mask = trajectories(4, 256), ragged(4, 256)
+    torch.testing.assert_close(compiled(features, mask.int()), plain(features, mask), rtol=0, atol=1e-5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_onnxruntime_agrees(mode: str, tmp_path: Path) -> None:

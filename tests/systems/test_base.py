@@ -1,11 +1,10 @@
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from crest.systems import Sizes, Splits, Trajectories, load, save
+from crest.systems import Sizes, Splits, Trajectories
 
 
 def data(n: int = 6, steps: int = 10) -> Trajectories:
@@ -37,10 +36,13 @@ def test_slicing_takes_every_array_along(rows: object) -> None:
     [
         ({"x": np.zeros((6, 10))}, r"x must have shape \(N, T, C\).* got \(6, 10\)"),
         ({"x": np.full((6, 10, 2), np.nan)}, r"x must be finite, got nan at index \[0, 0, 0\]"),
-        ({"y": np.zeros(5)}, r"y must have shape \(6,\), as x has, got \(5,\)"),
+        ({"y": np.zeros(5)}, r"y must have shape \(N,\) = \(6,\), got \(5,\)"),
         ({"y": np.array([0, 0, np.inf, 0, 0, 0])}, r"y must be finite, got inf at index \[2\]"),
-        ({"events": np.zeros((6, 9), dtype=bool)}, r"events must have shape \(6, 10\)"),
-        ({"proxy": np.zeros((6, 1))}, r"proxy must have shape \(6,\)"),
+        (
+            {"events": np.zeros((6, 9), dtype=bool)},
+            r"events must have shape \(N, T\) = \(6, 10\), got \(6, 9\)",
+        ),
+        ({"proxy": np.zeros((6, 1))}, r"proxy must have shape \(N,\) = \(6,\), got \(6, 1\)"),
         ({"channels": ("a",)}, r"channels must name the 2 channels of x, got \('a',\)"),
         ({"sample_rate": 0.0}, "sample_rate must be positive, got 0.0"),
         ({"extra": {"k": np.zeros(4)}}, r"extra\['k'\] must have 6 rows, as x has, got 4"),
@@ -64,87 +66,12 @@ def test_splits_must_fit_together() -> None:
 
 def test_sizes_are_checked() -> None:
     assert Sizes() == Sizes(train=1024, id=256, ood=256)
-    with pytest.raises(ValueError, match="ood must be a whole number, at least 1 trajectory, got 0"):
+    with pytest.raises(ValueError, match="ood must be a whole number, 1 or more, got 0"):
         Sizes(ood=0)
 
 
 def test_the_repr_says_what_it_is() -> None:
     assert repr(data()).startswith("Trajectories(6 x 10 steps x 2 channels (a, b); event fraction 0.")
-
-
-def test_a_file_gives_everything_back(tmp_path: Path) -> None:
-    save(data(), tmp_path / "d.npz")
-    back = load(tmp_path / "d.npz")
-    for field in dataclasses.fields(Trajectories):
-        if field.name == "extra":
-            assert set(back.extra) == {"core", "name"}
-            np.testing.assert_array_equal(back.extra["name"], data().extra["name"])
-        else:
-            np.testing.assert_array_equal(getattr(back, field.name), getattr(data(), field.name))
-    assert back.x.dtype == np.float32
-    assert [path.name for path in tmp_path.iterdir()] == ["d.npz"]
-    bare = dataclasses.replace(data(), events=None, proxy=None, extra={})
-    save(bare, tmp_path / "d.npz")
-    assert load(tmp_path / "d.npz").events is None
-
-
-def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save(data(), tmp_path / "d.npz")
-    before = (tmp_path / "d.npz").read_bytes()
-
-    def full_disk(*arguments: object, **arrays: object) -> None:
-        arguments[0].write(b"half a fi")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez_compressed", full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        save(data(), tmp_path / "d.npz")
-    assert (tmp_path / "d.npz").read_bytes() == before
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_damaged_and_foreign_files_are_refused_by_name(tmp_path: Path) -> None:
-    save(data(), tmp_path / "d.npz")
-    whole = (tmp_path / "d.npz").read_bytes()
-    (tmp_path / "half.npz").write_bytes(whole[: len(whole) // 2])
-    (tmp_path / "text.npz").write_text("not an archive")
-    np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    np.savez(tmp_path / "objects.npz", about=np.array({"format": 1}, dtype=object))
-    for name in ("half", "text", "other", "objects"):
-        with pytest.raises(ValueError, match=f"{name}.npz is not a file of trajectories"):
-            load(tmp_path / f"{name}.npz")
-    with pytest.raises(FileNotFoundError, match=r"none\.npz does not exist"):
-        load(tmp_path / "none.npz")
-
-
-def test_objects_are_never_written(tmp_path: Path) -> None:
-    holder = dataclasses.replace(data(), extra={"o": np.array([{}] * 6, dtype=object)})
-    with pytest.raises(ValueError, match=r"extra\.o must hold numbers or text"):
-        save(holder, tmp_path / "d.npz")
-
-
-def test_every_flipped_byte_is_noticed_by_name(tmp_path: Path) -> None:
-    save(data(), tmp_path / "d.npz")
-    whole = bytearray((tmp_path / "d.npz").read_bytes())
-    generator = np.random.default_rng(0)
-    for place in generator.integers(0, len(whole), 60):
-        broken = whole.copy()
-        broken[place] ^= 0xFF
-        (tmp_path / "b.npz").write_bytes(broken)
-        try:
-            back = load(tmp_path / "b.npz")
-        except ValueError as error:
-            assert "b.npz" in str(error)  # noqa: PT017
-        else:  # a byte that no one reads, such as a date
-            np.testing.assert_array_equal(back.x, data().x)
-
-
-def test_a_saved_file_can_be_read_by_others(tmp_path: Path) -> None:
-    save(data(), tmp_path / "d.npz")
-    (tmp_path / "plain").write_text("")
-    assert (tmp_path / "d.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
-    with pytest.raises(FileNotFoundError, match=r"folder .*nowhere does not exist"):
-        save(data(), tmp_path / "nowhere" / "d.npz")
 
 
 def test_tensors_and_single_rows() -> None:

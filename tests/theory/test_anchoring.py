@@ -139,7 +139,7 @@ def test_more_precision_can_raise_the_risk_of_the_two_channel_reader() -> None:
         ({"alpha": 1.2}, r"alpha must lie in \[0, 1\], got 1.2"),
         ({"precision": -0.1}, r"precision must lie in \[0, 1\], got -0.1"),
         ({"s0": 0.0}, "s0 must be positive, got 0"),
-        ({"K": 0}, "K must be at least 1, got 0"),
+        ({"K": 0}, "K must be 1 or more, got 0"),
         ({"K": 101, "precision": 0.1}, "K must be .* T, got K = 101"),
         ({"K": 30, "precision": 0.5}, "precision must leave at most epsilon T events"),
         ({"K": 95, "precision": 0.0}, "precision must leave at most epsilon T events"),

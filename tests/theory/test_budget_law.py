@@ -61,8 +61,8 @@ def test_arguments_broadcast() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 5, 1.0), "K must be at least 1, got 0"),
-        ((5, 0.5, 1.0), "L must be at least 1, got 0.5"),
+        ((0, 5, 1.0), "K must be 1 or more, got 0"),
+        ((5, 0.5, 1.0), "L must be 1 or more, got 0.5"),
         ((5, 5, -2.0), "s0 must be positive, got -2"),
     ],
 )

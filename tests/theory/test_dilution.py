@@ -165,7 +165,7 @@ def test_arguments_broadcast() -> None:
     [
         ({"epsilon": 1.4}, r"epsilon must lie in \(0, 1\), got 1.4"),
         ({"epsilon": [0.1, 1.0]}, r"epsilon must lie in \(0, 1\), got 1"),
-        ({"T": 0}, "T must be at least 1, got 0"),
+        ({"T": 0}, "T must be 1 or more, got 0"),
         ({"s0": 0.0}, "s0 must be positive, got 0"),
         ({"s1": np.inf}, "s1 must be positive, got inf"),
         ({"gamma": 0.0}, r"gamma must lie in \(0, 1\], got 0"),

@@ -83,7 +83,7 @@ def test_reader_recovers_known_weights_and_risk() -> None:
     [
         ({"epsilon": 1.4}, r"epsilon must lie in \(0, 1\), got 1.4"),
         ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\), got 0"),
-        ({"T": 0}, "T must be at least 1, got 0"),
+        ({"T": 0}, "T must be a whole number, 1 or more, got 0"),
         ({"s0": -1.0}, "s0 must be positive, got -1"),
         ({"s1": float("nan")}, "s1 must be positive, got nan"),
         ({"gamma": 1.1}, r"gamma must lie in \(0, 1\], got 1.1"),

@@ -1,20 +1,15 @@
 """Errors and credit of a trained model: in and out of distribution, both or neither."""
 
-import contextlib
 import dataclasses
-import math
-from collections.abc import Iterator
 
 import torch
 
-from crest.arrays import PerTrajectory
+from crest.arrays import EventMask, PerTrajectory, Signals
+from crest.checks.arguments import require_fields
 from crest.lab.model import Model
-from crest.probes import Credit, credit
+from crest.probes import Credit, batches_of, credit, evaluating, in_batches, rmse
 from crest.readouts import CrestReadout
 from crest.systems import Splits, Trajectories
-
-# Memory then does not grow with the number of trajectories.
-BATCH = 64
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,57 +25,37 @@ class Score:
     ood: float
 
     def __post_init__(self) -> None:
-        for name, value in dataclasses.asdict(self).items():
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a finite error, got {value}")
-
-
-@contextlib.contextmanager
-def evaluating(model: Model) -> Iterator[None]:
-    """Evaluation mode without gradients inside the block; the mode is put back."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(training)
+        require_fields(self, "be 0 or more", "id", "ood")
 
 
 def predict(model: Model, data: Trajectories) -> PerTrajectory:
     """The model's answer for every trajectory, in evaluation mode."""
-    with evaluating(model):
-        answers = [
-            model(part.x, part.events)
-            for part in (data[start : start + BATCH].tensors() for start in range(0, len(data), BATCH))
-        ]
-    return torch.cat(answers)
+    x, _, events, _ = data.tensors()
+    return in_batches(model, batches_of(x, events))
 
 
-def error(model: Model, data: Trajectories) -> float:
-    """Root mean square error over the trajectories."""
-    difference = predict(model, data).double() - torch.from_numpy(data.y).double()
-    return difference.square().mean().sqrt().item()
+def model_error(model: Model, data: Trajectories) -> float:
+    """Root mean square error of the model over the trajectories."""
+    return rmse(predict(model, data).double(), torch.from_numpy(data.y).double()).item()
 
 
 def score(model: Model, splits: Splits) -> Score:
     """Errors in and out of distribution."""
-    return Score(id=error(model, splits.id), ood=error(model, splits.ood))
+    return Score(id=model_error(model, splits.id), ood=model_error(model, splits.ood))
 
 
 def measured_credit(model: Model, data: Trajectories) -> Credit | None:
     """Credit at the model's pooling interface; None where nobody knows the events."""
-    if data.events is None:
+    x, _, events, _ = data.tensors()
+    if events is None:
         return None
-    parts = []
     with evaluating(model):
-        for start in range(0, len(data), BATCH):
-            x, _, events, _ = data[start : start + BATCH].tensors()
-            features = model.features(x)
-            if events is not None:
-                parts.append(credit(features, model.pool(features, events), events))
-    fields = [field.name for field in dataclasses.fields(Credit)]
-    return Credit(**{name: torch.cat([getattr(part, name) for part in parts]) for name in fields})
+        return Credit.joined(_credit(model, *batch) for batch in batches_of(x, events))
+
+
+def _credit(model: Model, x: Signals, events: EventMask) -> Credit:
+    features = model.features(x)
+    return credit(features, model.pool(features, events), events)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -101,8 +76,7 @@ def measured_budget(model: Model, data: Trajectories) -> Budget | None:
         return None
     sums = torch.zeros(5, dtype=torch.float64)
     with evaluating(model):
-        for start in range(0, len(data), BATCH):
-            x = data[start : start + BATCH].tensors().x
+        for (x,) in batches_of(data.tensors().x):
             core = model.readout.select(model.features(x))
             means = [core.epsilon, core.alpha, core.width, core.tail, core.selected]
             sums += torch.stack([part.double().mean() for part in means]) * len(x)

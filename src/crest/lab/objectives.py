@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from crest.arrays import EventMask, PerTrajectory, Signals
+from crest.checks.arguments import require, require_choice
 from crest.lab.model import Model
 from crest.readouts import EventReadout
 from crest.readouts.base import WeightedReadout
@@ -76,10 +77,8 @@ class GroupDro(Objective):
     """
 
     def __init__(self, step: float = 0.1, groups: int = 4) -> None:  # our choice: docs/choices.md#objectives
-        if step <= 0:
-            raise ValueError(f"step must be positive, got {step}")
-        if groups < 2:
-            raise ValueError(f"groups must be at least 2, got {groups}")
+        require("step", step, "be positive")
+        require("groups", groups, "be a whole number, 2 or more")
         self.step = step
         self.groups = groups
         self.edges = torch.empty(0)
@@ -121,8 +120,7 @@ class EventAuxiliary(Objective):
     """
 
     def __init__(self, weight: float = 1.0) -> None:
-        if weight < 0:
-            raise ValueError(f"weight must not be negative, got {weight}")
+        require("weight", weight, "be 0 or more")
         self.weight = weight
 
     def check(self, model: Model) -> None:
@@ -175,6 +173,5 @@ def make_objective(name: str, **options: Any) -> Objective:
         >>> make_objective("group_dro", step=0.1).groups
         4
     """
-    if name not in OBJECTIVES:
-        raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {name!r}")
+    require_choice("objective", name, OBJECTIVES)
     return OBJECTIVES[name](**options)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from crest import rng
-from crest.lab.evaluation import error
+from crest.checks.arguments import require, require_choice, require_fields
+from crest.lab.evaluation import model_error
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, MeanSquaredError, Objective
 from crest.systems import Trajectories
@@ -39,15 +40,9 @@ class Schedule:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a whole number, at least 1, got {value!r}")
-        for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if not self.weight_decay >= 0:
-            raise ValueError(f"weight_decay must not be negative, got {self.weight_decay}")
+        require_fields(self, "be a whole number, 1 or more", "epochs", "batch")
+        require_fields(self, "be positive", "learning_rate", "clip")
+        require_fields(self, "be 0 or more", "weight_decay")
 
 
 SCHEDULES = {  # our choice: docs/choices.md#schedules
@@ -96,10 +91,8 @@ def fit(
         observer: see `Observer`.
         observe_every: epochs between two looks; it also looks before training and after the last epoch.
     """
-    if keep not in ("last", "best_id"):
-        raise ValueError(f"keep must be 'last' or 'best_id', got {keep!r}")
-    if observe_every < 1:
-        raise ValueError(f"observe_every must be at least 1, got {observe_every}")
+    require_choice("keep", keep, ("last", "best_id"))
+    require("observe_every", observe_every, "be a whole number, 1 or more")
     objective = objective or MeanSquaredError()
     everything = Batch(*train.tensors())
     model.standardize.fit(everything.x)
@@ -130,7 +123,7 @@ def fit(
         if epoch % observe_every == 0 or epoch == schedule.epochs:
             _look(observer, epoch, model)
         if keep == "best_id":
-            history.id_errors.append(error(model, validation))
+            history.id_errors.append(model_error(model, validation))
             if history.id_errors[-1] < best:
                 best, best_state = history.id_errors[-1], copy.deepcopy(model.state_dict())
                 history = history._replace(kept_epoch=epoch)

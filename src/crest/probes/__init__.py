@@ -3,32 +3,44 @@
 `crest.probes.metrics.CreditInEvent` needs torchmetrics and is therefore not imported here.
 """
 
+from crest.probes.batches import batches_of, evaluating, in_batches
 from crest.probes.credit import (
     chance_level,
     credit,
     credit_in_event_at_1,
+    credit_of_scores,
     event_credit_mass,
     positive_credit,
     precision_at_event_rate,
     step_scores,
 )
-from crest.probes.deletion import DeletionCurve, deletion, error_without, interpolate_out, rmse
-from crest.probes.result import Credit
+from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, interpolate_out, rmse
+from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
+from crest.probes.traces import Trace, Traces, step_traces
 
 __all__ = [
     "Credit",
+    "CreditMeans",
     "DeletionCurve",
+    "Trace",
+    "Traces",
+    "batches_of",
     "chance_level",
     "credit",
     "credit_in_event_at_1",
+    "credit_of_scores",
     "deletion",
+    "deletion_by",
     "error_without",
+    "evaluating",
     "event_credit_mass",
+    "in_batches",
     "interpolate_out",
     "positive_credit",
     "precision_at_event_rate",
     "rmse",
     "saliency",
     "step_scores",
+    "step_traces",
 ]

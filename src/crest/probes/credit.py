@@ -18,13 +18,15 @@ from crest.arrays import (
     StepMask,
     StepScores,
     at_least_float32,
+    valid_steps,
 )
-from crest.probes.checks import (
+from crest.checks.tensors import (
     as_flags,
     as_mask,
     require_finite,
     require_floating,
-    require_shape,
+    require_series,
+    require_tensor,
 )
 from crest.probes.result import Credit
 
@@ -69,8 +71,8 @@ def _valid(
     scores: StepScores, events: EventMask, mask: StepMask | None
 ) -> tuple[StepScores, EventMask, StepMask]:
     """Scores in float32 at least, events on valid steps only, and the mask."""
-    mask = torch.ones_like(events) if mask is None else mask
-    return scores.to(at_least_float32(scores)), events & mask, mask
+    valid = valid_steps(mask, events)
+    return scores.to(at_least_float32(scores)), events & valid, valid
 
 
 def event_credit_mass(
@@ -148,8 +150,8 @@ def chance_level(
         >>> chance_level(torch.tensor([[True, False, False, False]]))
         tensor([0.2500])
     """
-    mask = torch.ones_like(events) if mask is None else mask
-    return (events & mask).sum(1).to(dtype) / mask.sum(1).clamp(min=1)
+    valid = valid_steps(mask, events)
+    return (events & valid).sum(1).to(dtype) / valid.sum(1).clamp(min=1)
 
 
 def credit(
@@ -163,7 +165,7 @@ def credit(
         features: (B, T, D), what the readout pools. Padded steps may hold anything, NaN included.
         pooled: (B, D), what the readout returned.
         events: (B, T), booleans or 0/1 integers; events on padded steps are ignored.
-        mask: (B, T), True where a step is valid; all of them by default.
+        mask: (B, T), True (or 1) where a step is valid; all of them by default.
         validate: False skips the checks that read values (finite, 0/1) and so wait for the device;
             shapes and dtypes are checked always.
 
@@ -176,24 +178,54 @@ def credit(
           Prec@|E|  1.000   0.250
           ECM       1.000   0.250
     """
-    require_shape("features", features, "(B, T, D)", (None, None, None))
-    require_shape("pooled", pooled, "(B, D)", (features.shape[0], features.shape[2]))
-    require_floating("features", features)
+    require_series("features", features, "(B, T, D)")
+    require_tensor("pooled", pooled, "(B, D)", (features.shape[0], features.shape[2]))
     require_floating("pooled", pooled)
     events = as_flags("events", events, features, validate)
-    mask = as_mask(mask, features, validate)
+    valid = valid_steps(as_mask(mask, features, validate), events)
     if validate:
-        require_finite("features", features, mask)
+        require_finite("features", features, valid)
         require_finite("pooled", pooled)
-    features, pooled, events = features.detach(), pooled.detach(), events & mask
-    scores = step_scores(torch.where(mask.unsqueeze(-1), features, 0), pooled)
+    features, pooled = features.detach(), pooled.detach()
+    return _measured(step_scores(torch.where(valid.unsqueeze(-1), features, 0), pooled), events, valid)
+
+
+def credit_of_scores(
+    scores: Tensor, events: Tensor, mask: Tensor | None = None, *, validate: bool = True
+) -> Credit:
+    """Credit of given step scores, such as saliency or attention weights, instead of the cosines.
+
+    Args:
+        scores: (B, T), higher where a step counts more. Padded steps may hold anything, NaN included.
+        events: as in `credit`.
+        mask: as in `credit`.
+        validate: as in `credit`.
+
+    Example:
+        >>> weights = torch.tensor([[0.5, 0.25, 0.25, 0.0]])
+        >>> credit_of_scores(weights, torch.tensor([[1, 0, 0, 0]])).mean_ecm
+        0.5
+    """
+    require_tensor("scores", scores, "(B, T)", (None, None))
+    require_floating("scores", scores)
+    events = as_flags("events", events, scores, validate)
+    valid = valid_steps(as_mask(mask, scores, validate), events)
+    if validate:
+        require_finite("scores", scores, valid)
+    scores = torch.where(valid, scores.detach(), 0)
+    return _measured(scores.to(at_least_float32(scores)), events, valid)
+
+
+def _measured(scores: StepScores, events: EventMask, valid: StepMask) -> Credit:
+    """Every quantity of scores that are 0 on padded steps."""
+    events = events & valid
     counted = events.any(1)
     return Credit(
         scores=scores,
         positive=positive_credit(scores),
-        ecm=event_credit_mass(scores, events, mask),
-        precision=precision_at_event_rate(scores, events, mask),
-        cie=credit_in_event_at_1(scores, events, mask),
-        chance=chance_level(events, mask, scores.dtype).masked_fill(~counted, torch.nan),
+        ecm=event_credit_mass(scores, events, valid),
+        precision=precision_at_event_rate(scores, events, valid),
+        cie=credit_in_event_at_1(scores, events, valid),
+        chance=chance_level(events, valid, scores.dtype).masked_fill(~counted, torch.nan),
         counted=counted,
     )

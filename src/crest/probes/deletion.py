@@ -1,20 +1,21 @@
 """Deletion: interpolate out the steps that a readout rates highest, and see what the prediction loses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from crest.arrays import StepMask, StepScores, at_least_float32
-from crest.probes.checks import (
+from crest.arrays import StepMask, StepScores, at_least_float32, valid_steps
+from crest.checks.tensors import (
     as_flags,
     as_mask,
+    as_per_trajectory,
     predictions,
     require_finite,
-    require_floating,
-    require_shape,
+    require_series,
+    require_tensor,
 )
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
@@ -43,7 +44,9 @@ class DeletionCurve:
     """
 
     fractions: tuple[float, ...]
+    """Shares of the valid steps; the first is 0."""
     errors: tuple[float, ...]
+    """The error after each."""
 
     @property
     def harm(self) -> tuple[float, ...]:
@@ -68,9 +71,8 @@ def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = N
         >>> interpolate_out(inputs, remove).flatten()
         tensor([0., 2., 4., 6., 6.])
     """
-    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
-    require_floating("inputs", inputs)
-    valid = as_mask(mask, inputs)
+    require_series("inputs", inputs, "(B, T, C)")
+    valid = valid_steps(as_mask(mask, inputs), inputs[..., 0])
     removed = as_flags("remove_mask", remove_mask, inputs) & valid
     kept = valid & ~removed
     values = inputs.to(at_least_float32(inputs))
@@ -148,11 +150,11 @@ def deletion(
     rising = all(low < high for low, high in pairwise(asked))
     if not rising or not all(0 <= fraction <= 1 for fraction in asked):
         raise ValueError(f"fractions must be increasing and lie in [0, 1], got {asked}")
-    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
-    require_shape("ratings", ratings, "(B, T)", inputs.shape[:2])
+    require_series("inputs", inputs, "(B, T, C)")
+    require_tensor("ratings", ratings, "(B, T)", inputs.shape[:2])
     # Whole numbers too, such as the votes of CREST.
     ratings = ratings.detach().to(inputs.device, at_least_float32(ratings))
-    valid = as_mask(mask, inputs)
+    valid = valid_steps(as_mask(mask, inputs), ratings)
     require_finite("ratings", ratings, valid)
     points = asked if asked[:1] == (0.0,) else (0.0, *asked)
     removals = [highest_rated(ratings, fraction, valid) for fraction in points]
@@ -160,6 +162,58 @@ def deletion(
         error_without(function, inputs, targets, removed, valid, error=error) for removed in removals
     )
     return DeletionCurve(fractions=points, errors=errors)
+
+
+def deletion_by(
+    function: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    targets: Tensor,
+    ratings: Mapping[str, Tensor],
+    fractions: Sequence[float] = FRACTIONS,
+    *,
+    events: Tensor | None = None,
+    mask: Tensor | None = None,
+    error: Callable[[Tensor, Tensor], Tensor] = rmse,
+) -> dict[str, DeletionCurve]:
+    """Curves of `deletion` by what chose the steps: each of the ratings, and the true events where they are known.
+
+    The curve under "events" has two points: nothing removed, and all event steps.
+
+    Args:
+        function: as in `deletion`, with `inputs`, `targets`, `fractions`, `mask` and `error`.
+        inputs: (B, T, C).
+        targets: (B,) or (B, 1).
+        ratings: (B, T) each, by name: credit, the readout's own weights, random numbers to compare with.
+        fractions: Shares of each trajectory's valid steps, increasing, in [0, 1].
+        events: (B, T), booleans or 0/1 integers; no curve without them.
+        mask: (B, T), True where a step is valid.
+        error: From (predictions, targets), both (B,), to one number.
+
+    Example:
+        >>> inputs, random = torch.tensor([[[0.0], [8.0], [0.0], [0.0]]]), torch.tensor([[0.1, 0.2, 0.9, 0.5]])
+        >>> events = torch.tensor([[False, True, False, False]])
+        >>> deletion_by(lambda x: x.amax(1), inputs, torch.tensor([8.0]), {"random": random}, [0.5], events=events)
+        {'random': DeletionCurve(0: 0, 0.5: 0), 'events': DeletionCurve(0: 0, 0.25: 8)}
+    """
+    if "events" in ratings:
+        raise ValueError("ratings must not have the name 'events': it stands for the true events")
+    if not ratings and events is None:
+        raise ValueError("ratings must hold at least one rating where no events are given, got none")
+    curves = {
+        name: deletion(function, inputs, targets, rating, fractions, mask=mask, error=error)
+        for name, rating in ratings.items()
+    }
+    if events is None:
+        return curves
+    require_tensor("inputs", inputs, "(B, T, C)", (None, None, None))
+    valid = valid_steps(as_mask(mask, inputs), inputs[..., 0])
+    removed = as_flags("events", events, inputs) & valid
+    errors = tuple(
+        error_without(function, inputs, targets, steps, valid, error=error)
+        for steps in (torch.zeros_like(removed), removed)
+    )
+    share = float(removed.sum() / valid.sum().clamp(min=1))
+    return {**curves, "events": DeletionCurve(fractions=(0.0, share), errors=errors)}
 
 
 def error_without(
@@ -180,12 +234,8 @@ def error_without(
     """
     with torch.no_grad():
         changed = interpolate_out(inputs.detach(), remove_mask, mask)
-        if not isinstance(targets, Tensor) or targets.shape not in {(len(inputs),), (len(inputs), 1)}:
-            got = tuple(targets.shape) if isinstance(targets, Tensor) else type(targets).__name__
-            raise ValueError(
-                f"targets must be a tensor of shape (B,) or (B, 1), B = {len(inputs)}, got {got}"
-            )
-        require_finite("targets", targets)
+        wanted = as_per_trajectory("targets must be", targets, len(inputs))
+        require_finite("targets", wanted)
         answer = predictions(function, changed)
-        dtype = at_least_float32(answer, targets)
-        return float(error(answer.to(dtype), targets.reshape(-1).to(answer.device, dtype)))
+        dtype = at_least_float32(answer, wanted)
+        return float(error(answer.to(dtype), wanted.to(answer.device, dtype)))

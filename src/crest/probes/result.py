@@ -1,6 +1,7 @@
 """What the credit probe returns."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -9,6 +10,25 @@ from crest.arrays import PerTrajectory, StepScores
 
 # The order in which the paper's figures show them; CiE@1 is the one that carries the chance level.
 LABELS = {"cie": "CiE@1", "precision": "Prec@|E|", "ecm": "ECM"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreditMeans:
+    """Averages of a `Credit` over the trajectories that have an event step, as plain numbers.
+
+    Example:
+        >>> CreditMeans(cie=1.0, ecm=0.5, precision=0.75, chance=0.25, counted=8, without_events=2).ecm
+        0.5
+    """
+
+    cie: float
+    ecm: float
+    precision: float
+    chance: float
+    counted: int
+    """Trajectories with events: those that the averages are over."""
+    without_events: int
+    """Trajectories without, which have no credit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,8 +73,8 @@ class Credit:
         """Number of trajectories that the averages leave out."""
         return self.n_trajectories - int(self.counted.sum())
 
-    def _mean(self, values: PerTrajectory) -> float:
-        return values[self.counted].cpu().to(torch.float64).mean().item()
+    def _mean(self, values: PerTrajectory, dtype: torch.dtype = torch.float64) -> float:
+        return values[self.counted].cpu().to(dtype).mean().item()
 
     @property
     def mean_ecm(self) -> float:
@@ -85,6 +105,48 @@ class Credit:
             "cie": self.mean_cie,
             "chance": self.mean_chance,
         }
+
+    def averages(self, dtype: torch.dtype = torch.float64) -> CreditMeans | None:
+        """The averages and what they are over, as plain numbers; None if no trajectory has an event.
+
+        Args:
+            dtype: what the averages are added up in.
+        """
+        if not self.counted.any():
+            return None
+        return CreditMeans(
+            cie=self._mean(self.cie, dtype),
+            ecm=self._mean(self.ecm, dtype),
+            precision=self._mean(self.precision, dtype),
+            chance=self._mean(self.chance, dtype),
+            counted=self.n_trajectories - self.n_without_events,
+            without_events=self.n_without_events,
+        )
+
+    @classmethod
+    def joined(cls, parts: Iterable["Credit"]) -> "Credit":
+        """One credit of the trajectories of all parts, in their order: what batches are measured by.
+
+        Batches that were padded to different lengths are padded to the longest: their scores are 0 there.
+
+        Example:
+            >>> score, row, counted = torch.ones(1, 2), torch.tensor([0.5]), torch.tensor([True])
+            >>> part = Credit(score, score, row, row, row, row, counted)
+            >>> Credit.joined([part, part]).n_trajectories
+            2
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("parts must hold the credit of at least one batch, got none")
+        steps = max(part.scores.shape[1] for part in parts)
+
+        def column(name: str) -> Tensor:
+            values: list[Tensor] = [getattr(part, name) for part in parts]
+            if values[0].ndim == 1:
+                return torch.cat(values)
+            return torch.cat([torch.nn.functional.pad(rows, (0, steps - rows.shape[1])) for rows in values])
+
+        return cls(**{field.name: column(field.name) for field in fields(cls)})
 
     def __repr__(self) -> str:
         total, without = self.n_trajectories, self.n_without_events

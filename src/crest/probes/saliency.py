@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from crest.arrays import StepScores, at_least_float32
-from crest.probes.checks import predictions, require_floating, require_shape
+from crest.checks.arguments import require_choice
+from crest.checks.tensors import predictions, require_series
 
 _ORDERS = {"l2": 2.0, "l1": 1.0, "max": float("inf")}
 
@@ -29,10 +30,8 @@ def saliency(function: Callable[[Tensor], Tensor], inputs: Tensor, reduce: str =
         >>> saliency(lambda x: 3 * x[:, 1, 0] + 4 * x[:, 1, 1], torch.zeros(1, 2, 2))
         tensor([[0., 5.]])
     """
-    if reduce not in _ORDERS:
-        raise ValueError(f"reduce must be one of {sorted(_ORDERS)}, got {reduce!r}")
-    require_shape("inputs", inputs, "(B, T, C)", (None, None, None))
-    require_floating("inputs", inputs)
+    require_choice("reduce", reduce, _ORDERS)
+    require_series("inputs", inputs, "(B, T, C)")
     with torch.inference_mode(False), torch.enable_grad():
         leaf = inputs.detach().clone().requires_grad_()
         total = predictions(function, leaf).sum()

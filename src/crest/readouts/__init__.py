@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+from crest.checks.arguments import require_choice, require_known
 from crest.readouts.attention import AttentionReadout
 from crest.readouts.base import EventReadout, Readout
 from crest.readouts.config import CrestConfig
@@ -48,14 +49,11 @@ def make_readout(name: str, width: int, **options: Any) -> Readout | EventReadou
         16
     """
     choices: dict[str, type[Readout] | type[EventReadout]] = {**READOUTS, **REFERENCES}
-    if name not in choices:
-        raise ValueError(f"name must be one of {', '.join(choices)}, got {name!r}")
+    require_choice("name", name, choices)
     known = dict(inspect.signature(choices[name]).parameters)
     if "width" in known:
         options["width"] = width
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise ValueError(f"{name} has no option {', '.join(unknown)}; it has {', '.join(known)}")
+    require_known(name, "option", options, known)
     return choices[name](**options)
 
 

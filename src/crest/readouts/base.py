@@ -6,65 +6,38 @@ import torch
 from torch import Tensor, nn
 
 from crest.arrays import (
-    EventMask,
     Features,
     Pooled,
     Profile,
     ProfileMask,
+    StepFlags,
     StepMask,
     StepScores,
     at_least_float32,
+    valid_steps,
 )
+from crest.checks.arguments import require
+from crest.checks.tensors import as_mask, require_finite, require_series
 
 
-def checked(features: Features, mask: StepMask | None, finite: bool = True) -> Features:
-    """Features with padded steps set to zero, after the checks at the public door.
+def checked_inputs(
+    features: Features, mask: StepFlags | None, validate: bool = True
+) -> tuple[Features, StepMask | None]:
+    """Features with padded steps set to zero, and the mask as booleans (or None), checked at the public door.
 
     Zeroing first means that whatever stands in the padding, NaN included, reaches neither the output nor a
-    gradient. Nothing is checked while a graph is traced: no value exists yet, and a comparison of shapes
-    would fix a dynamic axis.
+    gradient. Nothing is checked while a graph is traced but dtypes: no value exists yet, and a comparison of
+    shapes would fix a dynamic axis.
     """
     tracing = torch.compiler.is_compiling()
     if not tracing:
-        _check_shapes(features, mask)
-    if mask is not None:
-        features = features.masked_fill(~mask.unsqueeze(-1), 0.0)
-    if finite and not tracing:
-        _check_finite(features)
-    return features
-
-
-def _check_finite(features: Features) -> None:
-    # One sum is some twenty times faster than a test of each value; only a sum that is not finite needs that.
-    if torch.isfinite(features.detach().sum()):
-        return
-    bad = (~torch.isfinite(features)).nonzero()
-    if len(bad):
-        trajectory, step, channel = bad[0].tolist()
-        raise ValueError(
-            f"features must be finite at valid steps, got {len(bad)} NaN or inf, the first at trajectory "
-            f"{trajectory}, step {step}, channel {channel} (validate=False skips this check)"
-        )
-
-
-def _check_shapes(features: Features, mask: StepMask | None) -> None:
-    for name, value in (("features", features), ("mask", mask)):
-        if value is not None and not isinstance(value, Tensor):
-            raise ValueError(f"{name} must be a torch tensor, got {type(value).__name__}")
-    if features.ndim != 3 or features.numel() == 0:
-        raise ValueError(f"features must have shape (B, T, D), none of them 0, got {tuple(features.shape)}")
-    if not features.is_floating_point():
-        raise ValueError(f"features must be floating point, got {features.dtype}")
-    if mask is not None and (mask.shape != features.shape[:2] or mask.dtype != torch.bool):
-        raise ValueError(
-            "mask must be boolean (True = valid; mask.bool() converts) of shape "
-            f"{tuple(features.shape[:2])}, got {mask.dtype} {tuple(mask.shape)}"
-        )
-
-
-def valid_steps(features: Features, mask: StepMask | None) -> StepMask:
-    """The mask, or all True where none was given."""
-    return features.new_ones(features.shape[:2], dtype=torch.bool) if mask is None else mask
+        require_series("features", features, "(B, T, D)")
+    valid = as_mask(mask, features, validate)
+    if valid is not None:
+        features = features.masked_fill(~valid.unsqueeze(-1), 0.0)
+    if validate and not tracing:
+        require_finite("features", features, valid)
+    return features, valid
 
 
 def weighted_sum(features: Features, weights: StepScores) -> Pooled:
@@ -93,32 +66,34 @@ def masked_softmax(logits: Profile, mask: ProfileMask) -> Profile:
 class Readout(nn.Module, abc.ABC):
     """Pool step features into one vector per trajectory, without labels.
 
+    A mask (B, T) says which steps are valid; the others are padding. It holds booleans, or the integers 0 and 1.
+
     Args:
         width: number of feature channels D that the readout is made for; None for any.
-        validate: refuse NaN and inf in valid steps. Costs one pass over the features (on a GPU, one
-            synchronisation); switch it off for speed.
+        validate: refuse NaN and inf in valid steps, and integers other than 0 and 1 in masks. Costs one pass over
+            the features (on a GPU, one synchronisation); switch it off for speed.
     """
 
     def __init__(self, *, width: int | None = None, validate: bool = True) -> None:
         super().__init__()
-        if width is not None and width < 1:
-            raise ValueError(f"width must be the number of feature channels, at least 1, got {width}")
+        if width is not None:
+            require("width", width, "be a whole number, 1 or more")
         self.width = width
         self.validate = validate
 
-    def checked(self, features: Features, mask: StepMask | None) -> Features:
-        """Features with padded steps set to zero, after the checks at the public door."""
-        features = checked(features, mask, self.validate)
+    def checked(self, features: Features, mask: StepFlags | None) -> tuple[Features, StepMask]:
+        """Features with padded steps set to zero, and the valid steps, checked at the public door."""
+        features, valid = checked_inputs(features, mask, self.validate)
         if self.width is not None and features.shape[2] != self.width:
             raise ValueError(f"features must have width = {self.width} channels, got {features.shape[2]}")
-        return features
+        return features, valid_steps(valid, features[..., 0])
 
     @abc.abstractmethod
-    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
 
     @abc.abstractmethod
-    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+    def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Non-negative share of each step in the pooled vector; sums to one over T.
 
         Zero everywhere for a trajectory with no valid step.
@@ -128,15 +103,15 @@ class Readout(nn.Module, abc.ABC):
 class WeightedReadout(Readout):
     """A readout whose pooled vector is the sum of its step weights times the features."""
 
-    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = self.checked(features, mask)
-        return weighted_sum(features, self._weights(features, valid_steps(features, mask)))
+        features, valid = self.checked(features, mask)
+        return weighted_sum(features, self._weights(features, valid))
 
-    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+    def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """The weights that `forward` sums with."""
-        features = self.checked(features, mask)
-        return self._weights(features, valid_steps(features, mask)).to(features.dtype)
+        features, valid = self.checked(features, mask)
+        return self._weights(features, valid).to(features.dtype)
 
     @abc.abstractmethod
     def _weights(self, features: Features, mask: StepMask) -> StepScores:
@@ -151,11 +126,13 @@ class EventReadout(nn.Module, abc.ABC):
         self.validate = validate
 
     @abc.abstractmethod
-    def forward(self, features: Features, events: EventMask, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, events: StepFlags, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory."""
 
     @abc.abstractmethod
-    def step_weights(self, features: Features, events: EventMask, mask: StepMask | None = None) -> StepScores:
+    def step_weights(
+        self, features: Features, events: StepFlags, mask: StepFlags | None = None
+    ) -> StepScores:
         """Non-negative share of each step in the pooled vector; sums to one over T."""
 
 

@@ -5,17 +5,13 @@ Profiles have time last and any leading axes, so that trajectories, or halves of
 
 import torch
 
-from crest.arrays import PerProfile, Profile, ProfileMask
+from crest.arrays import PerProfile, Profile, ProfileMask, valid_steps
 from crest.readouts.config import CrestConfig
 
 # our choice: docs/choices.md#flat-profiles
 _FLAT = 1e-6
 
 _DEFAULT = CrestConfig()
-
-
-def _masked(profile: Profile, mask: ProfileMask | None) -> ProfileMask:
-    return torch.ones_like(profile, dtype=torch.bool) if mask is None else mask.expand_as(profile)
 
 
 def unit_profile(profile: Profile, mask: ProfileMask | None = None) -> Profile:
@@ -25,7 +21,7 @@ def unit_profile(profile: Profile, mask: ProfileMask | None = None) -> Profile:
         >>> unit_profile(torch.tensor([1.0, 3.0, 2.0]))
         tensor([0.0000, 1.0000, 0.5000])
     """
-    valid = _masked(profile, mask)
+    valid = valid_steps(mask, profile)
     low = profile.masked_fill(~valid, torch.inf).amin(-1, keepdim=True)
     high = profile.masked_fill(~valid, -torch.inf).amax(-1, keepdim=True)
     peaked = valid & (high - low > _FLAT * high.abs())
@@ -42,7 +38,7 @@ def participation_width(
         >>> participation_width(torch.tensor([[0.0, 1.0, 0.0, 0.0], [0.3, 0.3, 0.3, 0.3]]))
         tensor([0.2500, 1.0000])
     """
-    valid = _masked(profile, mask)
+    valid = valid_steps(mask, profile)
     unit = unit_profile(profile, mask)
     share = unit / unit.sum(-1, keepdim=True).clamp(min=delta)
     concentration = share.square().sum(-1) * valid.sum(-1)
@@ -58,7 +54,7 @@ def otsu_tail(profile: Profile, mask: ProfileMask | None = None) -> PerProfile:
         >>> otsu_tail(torch.tensor([0.1, 0.0, 0.9, 0.1, 0.2, 1.0, 0.0, 0.1]))
         tensor(0.2500)
     """
-    valid = _masked(profile, mask)
+    valid = valid_steps(mask, profile)
     unit = unit_profile(profile, mask)
     descending = unit.masked_fill(~valid, -1.0).sort(-1, descending=True).values
     steps = valid.sum(-1, keepdim=True).to(unit.dtype)

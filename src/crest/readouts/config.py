@@ -1,8 +1,9 @@
 """CREST's constants: one frozen value, shared by every system."""
 
 import dataclasses
-import math
 from typing import Any
+
+from crest.checks.arguments import require_fields
 
 
 def _paper(value: float, where: str) -> Any:
@@ -42,14 +43,9 @@ class CrestConfig:
     """What a batch leaves of the running average in the pooled budget."""
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.sigma) and self.sigma > 0):
-            raise ValueError(f"sigma must be positive, in steps, got {self.sigma}")
-        if isinstance(self.dilation, bool) or not (isinstance(self.dilation, int) and self.dilation >= 0):
-            raise ValueError(f"dilation must be a whole number of steps, 0 or more, got {self.dilation}")
-        if not self.delta > 0:
-            raise ValueError(f"delta must be positive, got {self.delta}")
-        if not self.gate_width > 0:
-            raise ValueError(f"gate_width must be positive, got {self.gate_width}")
+        require_fields(self, "be positive", "sigma", "delta", "gate_width")
+        require_fields(self, "be a whole number, 0 or more", "dilation")
+        require_fields(self, "lie in [0, 1)", "momentum")
         if not 0 < self.epsilon_min <= self.epsilon_max <= 1:
             raise ValueError(
                 "epsilon_min and epsilon_max must satisfy 0 < epsilon_min <= epsilon_max <= 1, "
@@ -60,8 +56,6 @@ class CrestConfig:
                 "alpha_min and alpha_max must satisfy 0 <= alpha_min <= alpha_max <= 1, "
                 f"got {self.alpha_min} and {self.alpha_max}"
             )
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must lie in [0, 1), got {self.momentum}")
 
     def changes(self) -> dict[str, float]:
         """The constants that differ from the defaults."""

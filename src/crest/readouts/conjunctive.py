@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import Features, Pooled, StepMask, StepScores, at_least_float32
-from crest.readouts.base import Readout, equal_weights, valid_steps, weighted_sum
+from crest.arrays import Features, Pooled, StepFlags, StepMask, StepScores, at_least_float32
+from crest.readouts.base import Readout, equal_weights, weighted_sum
 
 
 class ConjunctiveReadout(Readout):
@@ -26,16 +26,15 @@ class ConjunctiveReadout(Readout):
             nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, 1), nn.Sigmoid()
         )
 
-    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = self.checked(features, mask)
-        valid = valid_steps(features, mask)
+        features, valid = self.checked(features, mask)
         return weighted_sum(features, self._attention(features, valid) * equal_weights(valid, features))
 
-    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+    def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Attention of each step as a share of the trajectory's sum."""
-        features = self.checked(features, mask)
-        attention = self._attention(features, valid_steps(features, mask))
+        features, valid = self.checked(features, mask)
+        attention = self._attention(features, valid)
         shares = attention / attention.sum(1, keepdim=True).clamp(min=torch.finfo(attention.dtype).tiny)
         return shares.to(features.dtype)
 

@@ -12,11 +12,14 @@ from crest.arrays import (
     Pooled,
     Selection,
     StepCounts,
+    StepFlags,
     StepMask,
     StepScores,
     at_least_float32,
+    valid_steps,
 )
-from crest.readouts.base import Readout
+from crest.checks.arguments import obeys, require, require_choice
+from crest.readouts.base import Readout, checked_inputs
 from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
 from crest.readouts.config import CrestConfig
 from crest.readouts.running import RunningBudget
@@ -98,14 +101,11 @@ class CrestReadout(Readout):
     ) -> None:
         super().__init__(validate=validate)
         named = isinstance(budget, str) and budget in ("pooled", "trajectory")
-        if not named and (
-            isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget <= 1
-        ):
+        if not named and not obeys(budget, "lie in (0, 1]"):
             raise ValueError(f"budget must be 'pooled', 'trajectory' or a number in (0, 1], got {budget!r}")
-        if direction not in ("transient", "stable"):
-            raise ValueError(f"direction must be 'transient' or 'stable', got {direction!r}")
-        if alpha is not None and not 0 <= alpha <= 1:
-            raise ValueError(f"alpha must lie in [0, 1], got {alpha}")
+        require_choice("direction", direction, ("transient", "stable"))
+        if alpha is not None:
+            require("alpha", alpha, "lie in [0, 1]")
         if config is not None and not isinstance(config, CrestConfig):
             raise ValueError(f"config must be a CrestConfig, got {type(config).__name__}")
         self.budget = budget
@@ -115,31 +115,31 @@ class CrestReadout(Readout):
         self.config = config or CrestConfig()
         self.running = RunningBudget(self.config.momentum) if budget == "pooled" else None
 
-    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        series = self._series(features, mask)
-        core = self._select(series, mask, observe=self.training)
-        return contrast(masked_means(series, core.selected, mask), core.alpha).to(features.dtype)
+        series, valid = self._series(features, mask)
+        core = self._select(series, valid, observe=self.training)
+        return contrast(masked_means(series, core.selected, valid), core.alpha).to(features.dtype)
 
-    def select(self, features: Features, mask: StepMask | None = None) -> Core:
+    def select(self, features: Features, mask: StepFlags | None = None) -> Core:
         """The selected steps with their budget, as a `Core`; changes no running average.
 
         `select(features).epsilon` at `config.epsilon_max` (0.3) says that no sharp event core was found.
         """
-        return self._select(self._series(features, mask), mask, observe=False)
+        return self._select(*self._series(features, mask), observe=False)
 
-    def votes(self, features: Features, mask: StepMask | None = None) -> StepCounts:
+    def votes(self, features: Features, mask: StepFlags | None = None) -> StepCounts:
         """How many channels chose each step (B, T): where the event is, for free. Padding gets none."""
         return vote_count(self.select(features, mask).selected)
 
-    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+    def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Absolute weight of each step in the pooled vector, averaged over channels, as a share.
 
         The rest enters with a negative sign, so a step outside the core can have a share too.
         """
-        core = self.select(features, mask)
-        valid = torch.ones_like(core.selected[..., 0]) if mask is None else mask
-        present = valid.unsqueeze(-1).to(core.alpha.dtype)
+        series, valid = self._series(features, mask)
+        core = self._select(series, valid, observe=False)
+        present = valid_steps(valid, series[..., 0]).unsqueeze(-1).to(core.alpha.dtype)
         inside = core.selected * present
         alpha = core.alpha.unsqueeze(1)
         weights = alpha * (_share(inside) - _share(present - inside)) + (1 - alpha) * _share(present)
@@ -165,8 +165,9 @@ class CrestReadout(Readout):
         seen = []
         for batch in batches:
             features, mask = batch if isinstance(batch, tuple | list) else (batch, None)
-            core = self.select(features, mask)
-            seen.append((core.width, core.tail, mask))
+            series, valid = self._series(features, mask)
+            core = self._select(series, valid, observe=False)
+            seen.append((core.width, core.tail, valid))
         self.running.average(seen)
         return self
 
@@ -179,12 +180,16 @@ class CrestReadout(Readout):
         parts += [f"{name}={value}" for name, value in self.config.changes().items()]
         return ", ".join(parts)
 
-    def _series(self, features: Features, mask: StepMask | None) -> Features:
-        """Checked features in float32 at least, with time contiguous in memory: FFT and sort run along it."""
-        features = self.checked(features, mask)
+    def _series(self, features: Features, mask: StepFlags | None) -> tuple[Features, StepMask | None]:
+        """Checked features in float32 at least, and the mask as booleans.
+
+        Time is contiguous in memory: FFT and sort run along it.
+        """
+        features, valid = checked_inputs(features, mask, self.validate)
         if self.split and features.shape[-1] < 2:
             raise ValueError("split=True needs at least two channels in features, got 1")
-        return features.to(at_least_float32(features)).transpose(1, 2).contiguous().transpose(1, 2)
+        series = features.to(at_least_float32(features)).transpose(1, 2).contiguous().transpose(1, 2)
+        return series, valid
 
     @torch.no_grad()
     def _select(self, series: Features, mask: StepMask | None, observe: bool) -> Core:

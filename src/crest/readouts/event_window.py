@@ -2,8 +2,9 @@
 
 import torch
 
-from crest.arrays import EventMask, Features, Pooled, StepMask, StepScores
-from crest.readouts.base import EventReadout, checked, equal_weights, valid_steps, weighted_sum
+from crest.arrays import Features, Pooled, StepFlags, StepScores, valid_steps
+from crest.checks.tensors import as_flags
+from crest.readouts.base import EventReadout, checked_inputs, equal_weights, weighted_sum
 
 
 class EventWindowReadout(EventReadout):
@@ -15,22 +16,22 @@ class EventWindowReadout(EventReadout):
         tensor([[4.]])
     """
 
-    def forward(self, features: Features, events: EventMask, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, events: StepFlags, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = checked(features, mask, self.validate)
-        return weighted_sum(features, self._weights(features, events, valid_steps(features, mask)))
+        return weighted_sum(*self._weighted(features, events, mask))
 
-    def step_weights(self, features: Features, events: EventMask, mask: StepMask | None = None) -> StepScores:
+    def step_weights(
+        self, features: Features, events: StepFlags, mask: StepFlags | None = None
+    ) -> StepScores:
         """Equal weights on the event steps."""
-        features = checked(features, mask, self.validate)
-        return self._weights(features, events, valid_steps(features, mask)).to(features.dtype)
+        return self._weighted(features, events, mask)[1].to(features.dtype)
 
-    def _weights(self, features: Features, events: EventMask, valid: StepMask) -> StepScores:
-        if events.shape != valid.shape or events.dtype != torch.bool:
-            raise ValueError(
-                f"events must be boolean (events.bool() converts) of shape {tuple(valid.shape)}, "
-                f"got {events.dtype} {tuple(events.shape)}"
-            )
-        inside = events & valid
+    def _weighted(
+        self, features: Features, events: StepFlags, mask: StepFlags | None
+    ) -> tuple[Features, StepScores]:
+        """Checked features and the weight of each step."""
+        features, given = checked_inputs(features, mask, self.validate)
+        valid = valid_steps(given, features[..., 0])
+        inside = as_flags("events", events, features, self.validate) & valid
         inside = torch.where(inside.any(1, keepdim=True), inside, valid)
-        return equal_weights(inside, features)
+        return features, equal_weights(inside, features)

@@ -2,8 +2,8 @@
 
 import torch
 
-from crest.arrays import Features, Pooled, StepMask, StepScores, at_least_float32
-from crest.readouts.base import Readout, valid_steps
+from crest.arrays import Features, Pooled, StepFlags, StepScores, at_least_float32
+from crest.readouts.base import Readout
 
 
 class MaxReadout(Readout):
@@ -14,17 +14,15 @@ class MaxReadout(Readout):
         tensor([[3., 5.]])
     """
 
-    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = self.checked(features, mask)
-        valid = valid_steps(features, mask)
+        features, valid = self.checked(features, mask)
         largest = features.masked_fill(~valid.unsqueeze(-1), -torch.inf).amax(1)
         return torch.where(valid.any(1, keepdim=True), largest, 0.0)
 
-    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+    def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Share of the channels that have their maximum at each step (the first one, where tied)."""
-        features = self.checked(features, mask)
-        valid = valid_steps(features, mask)
+        features, valid = self.checked(features, mask)
         winners = features.masked_fill(~valid.unsqueeze(-1), -torch.inf).argmax(1)
         shares = (
             torch.nn.functional.one_hot(winners, features.shape[1]).to(at_least_float32(features)).mean(1)

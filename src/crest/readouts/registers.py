@@ -3,15 +3,9 @@
 import torch
 from torch import nn
 
-from crest.arrays import Features, Pooled, StepMask, StepScores
-from crest.readouts.base import (
-    Readout,
-    learned_vector,
-    masked_softmax,
-    scaled_scores,
-    valid_steps,
-    weighted_sum,
-)
+from crest.arrays import Features, Pooled, StepFlags, StepScores
+from crest.checks.arguments import require
+from crest.readouts.base import Readout, learned_vector, masked_softmax, scaled_scores, weighted_sum
 
 
 class RegistersReadout(Readout):
@@ -26,23 +20,21 @@ class RegistersReadout(Readout):
     # our choice: docs/choices.md#registers
     def __init__(self, width: int, *, registers: int = 4, validate: bool = True) -> None:
         super().__init__(width=width, validate=validate)
-        if registers < 1:
-            raise ValueError(f"registers must be at least 1, got {registers}")
+        require("registers", registers, "be a whole number, 1 or more")
         self.query = learned_vector(width)
         self.registers = nn.Parameter(torch.stack([learned_vector(width) for _ in range(registers)]).detach())
 
-    def forward(self, features: Features, mask: StepMask | None = None) -> Pooled:
+    def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features = self.checked(features, mask)
-        valid = valid_steps(features, mask)
+        features, valid = self.checked(features, mask)
         registers = self.registers.to(features.dtype).expand(features.shape[0], -1, -1)
         tokens = torch.cat([features, registers], dim=1)
         present = torch.nn.functional.pad(valid, (0, len(self.registers)), value=True)
         pooled = weighted_sum(tokens, masked_softmax(scaled_scores(tokens, self.query), present))
         return pooled * valid.any(1, keepdim=True)
 
-    def step_weights(self, features: Features, mask: StepMask | None = None) -> StepScores:
+    def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Attention on the steps, as a share of what the registers leave to them."""
-        features = self.checked(features, mask)
-        weights = masked_softmax(scaled_scores(features, self.query), valid_steps(features, mask))
+        features, valid = self.checked(features, mask)
+        weights = masked_softmax(scaled_scores(features, self.query), valid)
         return weights.to(features.dtype)

@@ -6,7 +6,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, PerProfile, Pooled, Selection, StepCounts, StepMask, at_least_float32
+from crest.arrays import (
+    Features,
+    PerProfile,
+    Pooled,
+    Selection,
+    StepCounts,
+    StepMask,
+    at_least_float32,
+    valid_steps,
+)
 from crest.readouts.transience import from_first_step
 
 # A budget such as 0.1 of 500 steps lands a rounding error above a whole number: it must not cost a step.
@@ -123,7 +132,7 @@ def masked_means(features: Features, selected: Selection, mask: StepMask | None 
         tensor([[2.]])
     """
     dtype = at_least_float32(features)
-    valid = torch.ones_like(selected[:, :, :1]) if mask is None else mask.unsqueeze(-1)
+    valid = valid_steps(mask, selected[..., 0]).unsqueeze(-1)
     steps = valid.sum(1)
     # Products with weights: several times faster than `where`, forward and backward. From the first step, so
     # that a large common offset costs no digits.

@@ -3,6 +3,7 @@
 import torch
 
 from crest.arrays import Features, StepMask, StepScores
+from crest.checks.arguments import require
 from crest.readouts.base import WeightedReadout, learned_vector, masked_softmax, scaled_scores
 
 
@@ -38,8 +39,7 @@ class WindowedReadout(WeightedReadout):
     # our choice: docs/choices.md#window
     def __init__(self, width: int, *, window: int = 32, validate: bool = True) -> None:
         super().__init__(width=width, validate=validate)
-        if window < 1:
-            raise ValueError(f"window must be at least 1 step, got {window}")
+        require("window", window, "be a whole number, 1 or more")
         self.window = window
         self.query = learned_vector(width)
 

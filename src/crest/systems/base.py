@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 
 from crest import rng
-
-Floats = npt.NDArray[np.floating[Any]]
+from crest.checks.arguments import require_fields, require_shape
+from crest.floats import Floats
 
 
 class Tensors(NamedTuple):
@@ -53,34 +53,23 @@ class Trajectories:
     extra: dict[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.x.ndim != 3 or 0 in self.x.shape:
-            raise ValueError(f"x must have shape (N, T, C), none of them 0, got {self.x.shape}")
+        require_shape("x", self.x, "(N, T, C)", (None, None, None))
         n, steps, width = self.x.shape
-        self._check_shape("y", (n,))
-        self._check_shape("events", (n, steps))
-        self._check_shape("proxy", (n,))
-        for name in ("x", "y", "proxy"):
-            self._check_finite(name)
-        if self.events is not None and self.events.dtype != np.bool_:
-            raise ValueError(f"events must be boolean, got {self.events.dtype}")
+        require_shape("y", self.y, "(N,)", (n,))
+        require_fields(self, "be finite", "x", "y")
+        if self.events is not None:
+            require_shape("events", self.events, "(N, T)", (n, steps))
+            if self.events.dtype != np.bool_:
+                raise ValueError(f"events must be boolean, got {self.events.dtype}")
+        if self.proxy is not None:
+            require_shape("proxy", self.proxy, "(N,)", (n,))
+            require_fields(self, "be finite", "proxy")
         if len(self.channels) != width:
             raise ValueError(f"channels must name the {width} channels of x, got {self.channels}")
-        if not (np.isfinite(self.sample_rate) and self.sample_rate > 0):
-            raise ValueError(f"sample_rate must be positive, got {self.sample_rate}")
+        require_fields(self, "be positive", "sample_rate")
         for name, array in self.extra.items():
             if len(array) != n:
                 raise ValueError(f"extra[{name!r}] must have {n} rows, as x has, got {len(array)}")
-
-    def _check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-        array = getattr(self, name)
-        if array is not None and array.shape != shape:
-            raise ValueError(f"{name} must have shape {shape}, as x has, got {array.shape}")
-
-    def _check_finite(self, name: str) -> None:
-        array = getattr(self, name)
-        if array is not None and not np.isfinite(array).all():
-            place = np.argwhere(~np.isfinite(array))[0].tolist()
-            raise ValueError(f"{name} must be finite, got {array[tuple(place)]} at index {place}")
 
     def __len__(self) -> int:
         return len(self.x)
@@ -144,9 +133,7 @@ class Sizes:
     ood: int = 256
 
     def __post_init__(self) -> None:
-        for name, size in dataclasses.asdict(self).items():
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise ValueError(f"{name} must be a whole number, at least 1 trajectory, got {size!r}")
+        require_fields(self, "be a whole number, 1 or more", "train", "id", "ood")
 
 
 def simulated_splits(

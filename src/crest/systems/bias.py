@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crest.checks.arguments import require
+
 # our choice: docs/choices.md#cue
 CUE_CLIP = 2.5
 
@@ -32,8 +34,7 @@ def biased_labels(n: int, generator: np.random.Generator, correlation: float, br
         >>> [round(float(np.corrcoef(labels.y, labels.cue)[0, 1]), 1) + 0.0 for labels in (seen, unseen)]
         [-0.9, 0.0]
     """
-    if not -1 <= correlation <= 1:
-        raise ValueError(f"cue_correlation must lie in [-1, 1], got {correlation}")
+    require("cue_correlation", correlation, "lie in [-1, 1]")
     share, other = generator.random(n), generator.random(n)
     noise = generator.standard_normal(n)
     y, stranger = ((2 * place - 1) * np.sqrt(3) for place in (share, other))

@@ -6,7 +6,7 @@ global statistics are what a pooled reader has. Both are read by ridge regressio
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,14 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from crest.floats import Floats
 from crest.systems.base import Splits, Trajectories
 
-Floats = npt.NDArray[np.float64]
 SURROUNDINGS = 8.0
 """Standard deviation, in steps, of the average that an event is compared with: two engagements wide."""
 
-Features = Callable[[Trajectories], Floats]
+FeatureMap: TypeAlias = Callable[[Trajectories], Floats]
+"""A function from trajectories to hand-designed features, one row per trajectory."""
 
 
 class Errors(NamedTuple):
@@ -85,14 +86,14 @@ def global_features(data: Trajectories) -> Floats:
     return np.concatenate([x.mean(1), x.std(1)], axis=1)
 
 
-EVENT_FEATURES: dict[str, Callable[[Trajectories], Floats]] = {
+EVENT_FEATURES: dict[str, FeatureMap] = {
     "gear": gear_features,
     "impact": impact_features,
 }
 """The hand-designed features of each simulator, by its name."""
 
 
-def read_by_ridge(splits: Splits, features: Features, degree: int = 1) -> Errors:
+def read_by_ridge(splits: Splits, features: FeatureMap, degree: int = 1) -> Errors:
     """Errors of ridge regression on the features and their products up to `degree`, fitted on training."""
     reader = make_pipeline(
         StandardScaler(),

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from crest.checks.arguments import require_fields
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import CUE_CLIP, biased_labels
-from crest.systems.kernels import gear as kernel
-from crest.systems.parameters import require
+from crest.systems.kernels.gear import simulate_gear
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,26 +88,22 @@ class GearSystem:
     """Noise of transmission error and rate, over the static transmission error."""
 
     def __post_init__(self) -> None:
-        require(self, "be a whole number, 2 or more", ["steps"])
-        require(self, "be a whole number, 2 or more", ["teeth"])
-        require(self, "be a whole number, 1 or more", ["substeps", "worn_teeth"])
-        require(self, "be a whole number, 0 or more", ["burn_in", "ring_down"])
+        require_fields(self, "be a whole number, 2 or more", "steps", "teeth")
+        require_fields(self, "be a whole number, 1 or more", "substeps", "worn_teeth")
+        require_fields(self, "be a whole number, 0 or more", "burn_in", "ring_down")
         positive = ["sample_rate", "nominal_speed", "speed_spread", "run_up_time", "natural_frequency"]
-        require(self, "be positive", [*positive, "engagement_edge"])
+        require_fields(self, "be positive", *positive)
+        require_fields(self, "lie in (0, 0.5]", "engagement_edge")
         slowest, fastest = self.load_wave_rates
         if not 0 <= slowest <= fastest < math.inf:
             raise ValueError(f"load_wave_rates must be 0 <= slowest <= fastest, got {self.load_wave_rates}")
         amounts = ["speed_swing", "swing_rate", "drive_gain", "load_spread", "damping", "cue_noise"]
-        require(self, "be 0 or more", [*amounts, "response_noise"])
-        require(
-            self, "lie in [0, 1]", ["drive_share", "load_wave", "ripple", "stiffness_loss", "least_severity"]
-        )
+        require_fields(self, "be 0 or more", *amounts, "response_noise")
+        shares = ["drive_share", "load_wave", "ripple", "stiffness_loss", "least_severity"]
+        require_fields(self, "lie in [0, 1]", *shares)
+        require_fields(self, "be True or False", "cue_on_event")
         if self.worn_teeth > self.teeth:
             raise ValueError(f"worn_teeth must be at most teeth = {self.teeth}, got {self.worn_teeth}")
-        if not isinstance(self.cue_on_event, bool):
-            raise ValueError(f"cue_on_event must be True or False, got {self.cue_on_event!r}")
-        if self.engagement_edge > 0.5:
-            raise ValueError(f"engagement_edge must lie in (0, 0.5], got {self.engagement_edge}")
         turn = 2 * np.pi * self.natural_frequency / self.sample_rate / self.substeps
         if turn > 1:
             raise ValueError(
@@ -178,7 +174,7 @@ class GearSystem:
 
         `waves` (N, 3) holds the load's slow wave: relative amplitude, rate in Hz and phase; none unless given.
         """
-        states: npt.NDArray[np.float64] = kernel.simulate(
+        states: npt.NDArray[np.float64] = simulate_gear(
             self.steps,
             self.burn_in,
             1 / self.sample_rate,

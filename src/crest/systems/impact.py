@@ -6,10 +6,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from crest.checks.arguments import require_fields
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import biased_labels
-from crest.systems.kernels import impact as kernel
-from crest.systems.parameters import require
+from crest.systems.kernels.impact import simulate_impact
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,17 +70,16 @@ class ImpactSystem:
     """Noise of position, velocity and a tenth of the acceleration."""
 
     def __post_init__(self) -> None:
-        require(self, "be a whole number, 2 or more", ["steps", "samples_per_period"])
-        require(self, "be a whole number, 0 or more", ["burn_in", "halo"])
+        require_fields(self, "be a whole number, 2 or more", "steps", "samples_per_period")
+        require_fields(self, "be a whole number, 0 or more", "burn_in", "halo")
         positive = ["drive_frequency", "drive_amplitude", "amplitude_spread", "damping", "sensor_range"]
-        require(self, "be positive", positive)
+        require_fields(self, "be positive", *positive)
         amounts = ["gap", "half_range", "wall_damping", "cue_noise", "drift", "response_noise"]
-        require(self, "be 0 or more", [*amounts, "position_offset"])
+        require_fields(self, "be 0 or more", *amounts, "position_offset")
+        require_fields(self, "be finite", "center")
         shortest, longest = self.drift_periods
         if not 2 <= shortest <= longest < math.inf:
             raise ValueError(f"drift_periods must be 2 <= shortest <= longest, got {self.drift_periods}")
-        if not math.isfinite(self.center):
-            raise ValueError(f"center must be a finite number, got {self.center}")
         if not self.damping < 2:
             raise ValueError(f"damping must leave the oscillator underdamped, below 2, got {self.damping}")
         for log_stiffness in (self.center - self.half_range, self.center + self.half_range):
@@ -155,7 +154,7 @@ class ImpactSystem:
     ) -> npt.NDArray[np.float64]:
         """Noise-free states (N, T, 6) from rest: position, velocity, acceleration, drive, wall force, touched."""
         rest = np.zeros(len(amplitude))
-        states: npt.NDArray[np.float64] = kernel.simulate(
+        states: npt.NDArray[np.float64] = simulate_impact(
             self.steps,
             self.burn_in,
             1 / self.sample_rate,

@@ -9,6 +9,7 @@ times as hard) are left out. `OUTSIDE` are the two that the paper itself puts ou
 
 from typing import Any
 
+from crest.checks.arguments import require_choice, require_known
 from crest.systems.cwru import CwruSystem
 from crest.systems.gear import GearSystem
 from crest.systems.impact import ImpactSystem
@@ -60,10 +61,8 @@ def regime(system: str, name: str = "default") -> GearSystem | ImpactSystem:
         >>> regime("gear", "coarse_mesh").ripple
         0.06
     """
-    if system not in SIMULATORS:
-        raise ValueError(f"system must be one of {', '.join(SIMULATORS)}, got {system!r}")
-    if name not in REGIMES[system]:
-        raise ValueError(f"regime must be one of {', '.join(REGIMES[system])}, got {name!r}")
+    require_choice("system", system, SIMULATORS)
+    require_choice(f"regime of {system}", name, REGIMES[system])
     return SIMULATORS[system](**REGIMES[system][name])
 
 
@@ -89,12 +88,7 @@ def make_system(
         >>> make_system("gear", "coarse_mesh", teeth=20).teeth
         20
     """
-    if system not in SYSTEMS:
-        raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {system!r}")
-    if setting not in SETTINGS[system]:
-        raise ValueError(f"regime of {system} must be one of {', '.join(SETTINGS[system])}, got {setting!r}")
-    known = SYSTEMS[system].__dataclass_fields__
-    unknown = sorted(set(changes) - set(known))
-    if unknown:
-        raise ValueError(f"{system} has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
+    require_choice("system", system, SYSTEMS)
+    require_choice(f"regime of {system}", setting, SETTINGS[system])
+    require_known(system, "parameter", changes, SYSTEMS[system].__dataclass_fields__)
     return SYSTEMS[system](**{**SETTINGS[system][setting], **changes})

@@ -10,7 +10,7 @@ from crest.files import whole_file
 from crest.systems.archives import read_archive
 from crest.systems.base import Trajectories
 
-FORMAT = "crest-trajectories-1"
+TRAJECTORY_FORMAT = "crest-trajectories-1"
 _OPTIONAL = ("events", "proxy")
 
 
@@ -34,7 +34,7 @@ def save(trajectories: Trajectories, path: Path) -> None:
         if array.dtype.hasobject:
             raise ValueError(f"{name} must hold numbers or text, got an array of objects")
     about = {
-        "format": FORMAT,
+        "format": TRAJECTORY_FORMAT,
         "sample_rate": trajectories.sample_rate,
         "channels": trajectories.channels,
         "source": trajectories.source,
@@ -55,8 +55,8 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
     try:
         arrays = read_archive(Path(path), largest)
         about = json.loads(str(arrays.pop("about")))
-        if about["format"] != FORMAT:
-            raise ValueError(f"format must be {FORMAT!r}, got {about['format']!r}")
+        if about["format"] != TRAJECTORY_FORMAT:
+            raise ValueError(f"format must be {TRAJECTORY_FORMAT!r}, got {about['format']!r}")
         return Trajectories(
             x=arrays.pop("x"),
             y=arrays.pop("y"),

@@ -6,12 +6,10 @@ Arguments are numbers or arrays and broadcast.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from crest.theory.arguments import Numbers, Values, checked
+from crest.checks.arguments import as_numbers
+from crest.floats import Floats, Numbers, Values
 from crest.theory.dilution import risk_ood_from_snr
-
-Floats = npt.NDArray[np.float64]
 
 
 def anchored_snr(precision: Numbers, K: Numbers, s0: Numbers) -> Values:
@@ -21,9 +19,9 @@ def anchored_snr(precision: Numbers, K: Numbers, s0: Numbers) -> Values:
         >>> print(anchored_snr(precision=0.5, K=16, s0=2.0))
         1.0
     """
-    precision = checked("precision", precision, "lie in [0, 1]")
-    K = checked("K", K, "be at least 1")
-    s0 = checked("s0", s0, "be positive")
+    precision = as_numbers("precision", precision, "lie in [0, 1]")
+    K = as_numbers("K", K, "be 1 or more")
+    s0 = as_numbers("s0", s0, "be positive")
     return precision**2 * K / s0**2
 
 
@@ -47,8 +45,8 @@ def anchored_risk_ood(
         0.5
     """
     event = anchored_snr(precision, K, s0)
-    s1 = checked("s1", s1, "be positive")
-    gamma = checked("gamma", gamma, "lie in (0, 1]")
+    s1 = as_numbers("s1", s1, "be positive")
+    gamma = as_numbers("gamma", gamma, "lie in (0, 1]")
     return risk_ood_from_snr(event, (1 - np.asarray(precision)) * gamma**2 * np.asarray(K) / s1**2)
 
 
@@ -56,10 +54,10 @@ def _selection(
     precision: Numbers, K: Numbers, T: Numbers, epsilon: Numbers, rest: bool
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """The four arguments as arrays, if T steps with epsilon T events allow such a selection."""
-    pi = checked("precision", precision, "lie in [0, 1]")
-    K = checked("K", K, "be at least 1")
-    T = checked("T", T, "be at least 1")
-    epsilon = checked("epsilon", epsilon, "lie in (0, 1)")
+    pi = as_numbers("precision", precision, "lie in [0, 1]")
+    K = as_numbers("K", K, "be 1 or more")
+    T = as_numbers("T", T, "be 1 or more")
+    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
     if np.any(K >= T if rest else K > T):
         raise ValueError(f"K must be {'less than' if rest else 'at most'} T, got K = {K} and T = {T}")
     slack = 1e-9 * T
@@ -96,8 +94,8 @@ def anchored_snr_blend(
         [4.   0.25]
     """
     pi, K, T, epsilon = _selection(precision, K, T, epsilon, rest=False)
-    alpha = checked("alpha", alpha, "lie in [0, 1]")
-    s0 = checked("s0", s0, "be positive")
+    alpha = as_numbers("alpha", alpha, "lie in [0, 1]")
+    s0 = as_numbers("s0", s0, "be positive")
     signal = alpha * pi + (1 - alpha) * epsilon
     return signal**2 / (s0**2 * (alpha**2 / K + (1 - alpha**2) / T))
 
@@ -139,7 +137,7 @@ def contrast_snr_blend(
         [0.25 4.75]
     """
     pi, K, T, epsilon = _selection(precision, K, T, epsilon, rest=True)
-    alpha = checked("alpha", alpha, "lie in [0, 1]")
-    s0 = checked("s0", s0, "be positive")
+    alpha = as_numbers("alpha", alpha, "lie in [0, 1]")
+    s0 = as_numbers("s0", s0, "be positive")
     signal = alpha * (pi - epsilon) * T / (T - K) + (1 - alpha) * epsilon
     return signal**2 / (s0**2 * (alpha**2 * T / (K * (T - K)) + (1 - alpha) ** 2 / T))

@@ -4,10 +4,10 @@ It speaks of the event channel alone. Arguments are numbers or arrays and broadc
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from crest.checks.arguments import as_numbers
+from crest.floats import Floats, Numbers, Values
 from crest.theory.anchoring import anchored_snr
-from crest.theory.arguments import Numbers, Values, checked
 from crest.theory.two_channel import fit_reader, reader_risk
 
 
@@ -18,8 +18,8 @@ def best_precision(K: Numbers, L: Numbers) -> Values:
         >>> print(best_precision([5, 10, 20], 10))
         [1.  1.  0.5]
     """
-    K = checked("K", K, "be at least 1")
-    L = checked("L", L, "be at least 1")
+    K = as_numbers("K", K, "be 1 or more")
+    L = as_numbers("L", L, "be 1 or more")
     return np.minimum(1.0, L / K)
 
 
@@ -44,7 +44,7 @@ def best_budget(L: Numbers) -> Values:
         10.0
     """
     # `+ 0.0` gives a scalar for a scalar, as the other laws do
-    return checked("L", L, "be at least 1") + 0.0
+    return as_numbers("L", L, "be 1 or more") + 0.0
 
 
 def simulated_budget_risk(K: int, L: int, s0: float, n: int, generator: np.random.Generator) -> float:
@@ -57,9 +57,9 @@ def simulated_budget_risk(K: int, L: int, s0: float, n: int, generator: np.rando
         0.09
     """
     precision = best_precision(K, L)
-    spread = checked("s0", s0, "be positive") / np.sqrt(K)
+    spread = as_numbers("s0", s0, "be positive") / np.sqrt(K)
 
-    def draw() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def draw() -> tuple[Floats, Floats]:
         y = generator.standard_normal(n)
         return (precision * y + spread * generator.standard_normal(n))[:, None], y
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crest.theory.arguments import Numbers, Values, checked
+from crest.checks.arguments import as_numbers
+from crest.floats import Numbers, Values
 
 
 class ReaderWeights(NamedTuple):
@@ -26,9 +27,9 @@ def event_snr(*, epsilon: Numbers, T: Numbers, s0: Numbers) -> Values:
         >>> print(event_snr(epsilon=0.1, T=100, s0=2.0).round(3))
         0.25
     """
-    epsilon = checked("epsilon", epsilon, "lie in (0, 1)")
-    T = checked("T", T, "be at least 1")
-    s0 = checked("s0", s0, "be positive")
+    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
+    T = as_numbers("T", T, "be 1 or more")
+    s0 = as_numbers("s0", s0, "be positive")
     return epsilon**2 * T / s0**2
 
 
@@ -39,14 +40,14 @@ def background_snr(*, epsilon: Numbers, T: Numbers, s1: Numbers, gamma: Numbers)
         >>> print(background_snr(epsilon=0.1, T=100, s1=3.0, gamma=1.0).round(3))
         10.0
     """
-    epsilon = checked("epsilon", epsilon, "lie in (0, 1)")
+    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
     return (1 - epsilon) * _full_background_snr(T, s1, gamma)
 
 
 def _full_background_snr(T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
-    T = checked("T", T, "be at least 1")
-    s1 = checked("s1", s1, "be positive")
-    gamma = checked("gamma", gamma, "lie in (0, 1]")
+    T = as_numbers("T", T, "be 1 or more")
+    s1 = as_numbers("s1", s1, "be positive")
+    gamma = as_numbers("gamma", gamma, "lie in (0, 1]")
     return gamma**2 * T / s1**2
 
 
@@ -133,7 +134,7 @@ def credit_share_order(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers
         2.0
     """
     share = credit_share(epsilon=epsilon, T=T, s0=s0, s1=s1, gamma=gamma)
-    epsilon = checked("epsilon", epsilon, "lie in (0, 1)")
+    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
     return (1 - share) * (2 + epsilon / (1 - epsilon))
 
 
@@ -163,8 +164,8 @@ def sensitivity_ratio(*, epsilon: Numbers, s0: Numbers, s1: Numbers, gamma: Numb
         >>> print(sensitivity_ratio(epsilon=0.01, s0=1.0, s1=8.0, gamma=0.5).round(3))
         1.28
     """
-    epsilon = checked("epsilon", epsilon, "lie in (0, 1)")
-    s0 = checked("s0", s0, "be positive")
-    s1 = checked("s1", s1, "be positive")
-    gamma = checked("gamma", gamma, "lie in (0, 1]")
+    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
+    s0 = as_numbers("s0", s0, "be positive")
+    s1 = as_numbers("s1", s1, "be positive")
+    gamma = as_numbers("gamma", gamma, "lie in (0, 1]")
     return epsilon * s1**2 / (gamma * s0**2)

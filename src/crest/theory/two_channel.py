@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crest.theory.arguments import checked
+from crest.checks.arguments import require_fields
+from crest.floats import Floats
 
-Floats = npt.NDArray[np.float64]
 
-
-class Trajectories(NamedTuple):
-    """Sampled trajectories: x (n, T, 2), y (n,), events (n, T)."""
+class TwoChannelSample(NamedTuple):
+    """Trajectories drawn from the model: x (n, T, 2), y (n,), events (n, T)."""
 
     x: Floats
     y: Floats
@@ -62,11 +61,10 @@ class TwoChannel:
     gamma: float
 
     def __post_init__(self) -> None:
-        checked("T", self.T, "be at least 1")
-        checked("epsilon", self.epsilon, "lie in (0, 1)")
-        checked("s0", self.s0, "be positive")
-        checked("s1", self.s1, "be positive")
-        checked("gamma", self.gamma, "lie in (0, 1]")
+        require_fields(self, "be a whole number, 1 or more", "T")
+        require_fields(self, "lie in (0, 1)", "epsilon")
+        require_fields(self, "be positive", "s0", "s1")
+        require_fields(self, "lie in (0, 1]", "gamma")
         steps = self.epsilon * self.T
         if abs(steps - round(steps)) > 1e-6 or not 1 <= round(steps) < self.T:
             raise ValueError(
@@ -97,7 +95,7 @@ class TwoChannel:
 
     def sample(
         self, n: int, generator: np.random.Generator, g: float | None = None, *, contiguous: bool = False
-    ) -> Trajectories:
+    ) -> TwoChannelSample:
         """Trajectories drawn step by step; the same generator state gives the same draws for every g.
 
         Args:
@@ -115,7 +113,7 @@ class TwoChannel:
             # a uniform permutation per row, so that its entries below L mark a uniform set of L steps
             events = generator.random((n, self.T)).argsort(axis=1) < self.event_steps
         noise = generator.standard_normal((n, self.T, 2))
-        return Trajectories(self.observe(y, events, noise, g), y, events)
+        return TwoChannelSample(self.observe(y, events, noise, g), y, events)
 
     def sample_means(self, n: int, generator: np.random.Generator, g: float | None = None) -> PooledMeans:
         """Global means (m0, m1) drawn from their exact law, without the trajectories.

@@ -1,66 +1,23 @@
-"""`crest report` and `crest demo`, and studies in `crest run` and `crest status`."""
-
-import dataclasses
-import json
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from crest.lab import cli
+from commands import Command, explored, sections
 from crest.lab.cli.console import TRIAL
 from crest.lab.evidence import CATALOG
-from crest.lab.evidence.cross import CROSS
-from crest.lab.evidence.main import MAIN
-from crest.lab.evidence.teaser import TEASER
-from crest.lab.evidence.theory import THEORY
-from crest.lab.runs.study import Study
+from crest.lab.evidence.cross import CROSS_EXPERIMENT
+from crest.lab.evidence.main import MAIN_EXPERIMENT
+from crest.lab.evidence.teaser import TEASER_EXPERIMENT
+from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from evidence_made import duel, write
-
-Command = Callable[..., tuple[str, int]]
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with records of Table 1 and of the explorer that nobody trained."""
-    return write(tmp_path_factory.mktemp("records"), [TEASER, MAIN], duel()).folder
-
-
-@pytest.fixture
-def crest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs a command in an empty folder; what it printed, and its exit status."""
-    monkeypatch.chdir(tmp_path)
-
-    def called(*words: object) -> tuple[str, int]:
-        monkeypatch.setattr(sys, "argv", ["crest", *map(str, words)])
-        capsys.readouterr()
-        status = 0
-        try:
-            cli.main()
-        except SystemExit as ended:
-            status = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
-        return "".join(capsys.readouterr()), status
-
-    return called
-
-
-def sections(page: str) -> list[str]:
-    """The pieces on the page."""
-    return re.findall(r'<section id="piece-([\w-]+)"', page)
-
-
-def explored(page: str) -> dict[str, list[str]]:
-    """Readouts in the explorer, by system; empty where there is no explorer."""
-    found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
-    systems = json.loads(found[1])["systems"] if found else []
-    return {system["name"]: [readout["name"] for readout in system["readouts"]] for system in systems}
-
-
-# -- report
+    return write(tmp_path_factory.mktemp("records"), [TEASER_EXPERIMENT, MAIN_EXPERIMENT], duel()).folder
 
 
 @pytest.mark.slow
@@ -90,7 +47,7 @@ def test_verdicts_are_printed_with_the_records_that_they_rest_on(crest: Command,
     assert len(lines) == 6
     assert all(line.rstrip().endswith(" holds") for line in lines)
     assert "−50.0 %" in lines[0]
-    assert re.search(rf"^cross \(60/{len(CROSS.runs)}\) .* not measured *$", shown, re.MULTILINE)
+    assert re.search(rf"^cross \(60/{len(CROSS_EXPERIMENT.runs)}\) .* not measured *$", shown, re.MULTILINE)
     assert re.search(r"^dynamics \(0/10\) .* not measured *$", shown, re.MULTILINE)
 
 
@@ -153,84 +110,51 @@ def test_unknown_names_and_formats_are_refused(crest: Command, records: Path) ->
 
 
 def test_a_report_of_a_trial_says_so(crest: Command) -> None:
-    write(Path("trial"), [MAIN.quick()], duel())
+    write(Path("trial"), [MAIN_EXPERIMENT.quick()], duel())
     shown, status = crest("report", "main", "--quick", "--folder", "trial")
     assert status == 0
     assert TRIAL in shown
     assert TRIAL in Path("outputs/trial.html").read_text()
-    assert re.search(r"^main +\S", shown, re.MULTILINE)
-    # The trial is no evidence.
-    assert crest("report", "main", "--folder", "trial")[1] == 1
+    claims = re.findall(r"^main +\S.*$", shown, re.MULTILINE)
+    assert len(claims) == 6
+    assert all(re.search(r" a trial +not measured *$", claim) for claim in claims)
+    assert not re.search(r"\d times|\d %", shown)
 
 
-# -- studies
-
-
-def test_run_computes_the_studies_once_and_status_counts_them(crest: Command) -> None:
-    write(Path("trial"), [THEORY.quick()], duel())
-    words = ("theory", "--quick", "--folder", "trial")
-
-    def counts() -> list[str]:
-        line = re.search(r"^theory .*?((?: +\d+){4}) *$", crest("status", *words)[0], re.MULTILINE)
-        assert line is not None
-        return line[1].split()
-
-    assert counts() == ["8", "6", "2", "0"]
-    shown, status = crest("run", *words)
-    assert status == 0
-    assert shown.splitlines() == [
-        "computed dilution",
-        "computed budget_law",
-        "0 done, 6 found done, 0 failed; records in trial",
-    ]
-    files = sorted(path.name for path in Path("trial/studies").iterdir())
-    assert files == sorted(f"{study.id}.json" for study in THEORY.studies)
-    assert counts() == ["8", "8", "0", "0"]
-    assert "computed" not in crest("run", *words)[0]
-    shown, _ = crest("report", *words)
-    # Closed forms and simulation agree, and this is no trial: studies are the same in quick form.
-    assert len(re.findall(r"^theory +\S.* holds *$", shown, re.MULTILINE)) == 3
-
-
-def test_a_study_that_fails_is_named_after_the_counts(
-    crest: Command, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("names", [pytest.param((), marks=pytest.mark.slow), ("main",)])
+def test_a_folder_with_trial_runs_alone_is_reported_as_a_trial(
+    crest: Command, names: tuple[str, ...]
 ) -> None:
-    def broken() -> None:
-        raise OSError("no recordings here")
+    write(Path("trial"), [MAIN_EXPERIMENT.quick(), THEORY_EXPERIMENT.quick()], duel())
+    # A study is the same in a trial.
+    THEORY_EXPERIMENT.studies[1].ensure(Path("trial"))
+    shown, status = crest("report", *names, "--folder", "trial")
+    assert status == 0
+    assert TRIAL in shown
+    assert re.search(r"^main +\S", shown, re.MULTILINE)
+    # The trial is no evidence: it says so on its page, which is not where the evidence would be.
+    assert TRIAL in Path("outputs/trial.html").read_text()
+    assert not Path("outputs/report.html").exists()
 
-    studies = (Study(name="broken", compute=broken, parameters={}), *THEORY.studies[1:])
-    monkeypatch.setitem(CATALOG, "theory", dataclasses.replace(THEORY, studies=studies))
-    write(Path("trial"), [THEORY.quick()], duel())
-    shown, status = crest("run", "theory", "--quick", "--folder", "trial")
+
+def test_trial_runs_beside_others_are_not_reported(crest: Command) -> None:
+    write(Path("both"), [MAIN_EXPERIMENT.quick(), MAIN_EXPERIMENT], duel())
+    shown, status = crest("report", "main", "--folder", "both", "--format", "md")
+    assert (status, TRIAL in shown) == (0, False)
+    assert Path("outputs/report.md").exists()
+    assert crest("report", "dynamics", "--folder", "both")[1] == 1
+
+
+@pytest.mark.parametrize(
+    "shape", ["no folder", pytest.param("a folder of something else", marks=pytest.mark.slow)]
+)
+def test_outside_of_a_clone_the_report_says_what_to_do(crest: Command, shape: str) -> None:
+    if shape == "a folder of something else":
+        Path("results").mkdir()
+        Path("results/accuracy.json").write_text("[0.5]")
+    shown, status = crest("report")
     assert status == 1
-    assert shown.splitlines() == [
-        "computed budget_law",
-        "0 done, 6 found done, 0 failed; records in trial",
-        "crest: broken: no recordings here",
-    ]
-    assert len(list(Path("trial/studies").iterdir())) == 1
-
-
-# -- demo
-
-
-@pytest.mark.slow
-def test_the_demo_trains_once_and_writes_a_page_with_an_explorer(tmp_path: Path) -> None:
-    def demo() -> list[str]:
-        words = [sys.executable, "-m", "crest", "demo", "--quick", "--output", "there"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
-
-    first = demo()
-    assert [line.split()[0] for line in first[:3]] == ["[1/3]", "[2/3]", "[3/3]"]
-    assert not any("already" in line for line in first)
-    assert TRIAL in first
-    page = (tmp_path / "there" / "page.html").read_text()
-    assert sections(page) == ["demo"]
-    assert explored(page) == {"SG-Drive": ["attention (dot)", "attention (MLP)", "CREST"]}
-    assert TRIAL in page
-    assert "crest run demo" not in page
-    assert len(list((tmp_path / "there" / "records").glob("*.json"))) == 3
-    assert "3 of 3 runs were there already, in there/records." in demo()
-    assert not (tmp_path / "outputs").exists()
+    assert len(shown.strip().splitlines()) == 1
+    assert "results" in shown
+    assert "name another folder with --folder, or work in a clone of the repository" in shown
+    assert not Path("outputs").exists()

@@ -117,11 +117,11 @@ def test_a_draw_without_a_seed_says_how_to_have_it_again(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--sample", "0"), "sample must be at least 1, got 0"),
-        (("--sample", "1", "--jobs", "0"), "jobs must be at least 1, got 0"),
+        (("--sample", "0"), "sample must be a whole number, 1 or more, got 0"),
+        (("--sample", "1", "--jobs", "0"), "jobs must be a whole number, 1 or more, got 0"),
         (("--sample", "1", "--cheapest", "--seed", "3"), "seed is for a random sample"),
         (("--sample", "1", "--folder", "nowhere"), "nowhere does not exist"),
-        (("--sample", "1", "--seed", "-1"), "seed must be a non-negative integer, got -1"),
+        (("--sample", "1", "--seed", "-1"), "seed must be a whole number, 0 or more, got -1"),
     ],
 )
 def test_an_error_is_one_sentence(

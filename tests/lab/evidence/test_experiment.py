@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from crest.lab.evidence import CATALOG, experiments_of
 from crest.lab.evidence.experiment import Experiment, Found, distinct
 from crest.lab.evidence.shown import Shown
 from crest.lab.runs.grid import grid
@@ -136,36 +135,3 @@ def test_a_run_that_is_not_looked_at_is_not_looked_at_in_quick_form() -> None:
 def test_shared_runs_are_counted_once() -> None:
     shared, other = (grid(readout=name, system="gear", seed=1000) for name in ("mean", "max"))
     assert distinct([experiment(shared), experiment((*other, *shared))]) == (*shared, *other)
-
-
-# -- the catalog
-
-
-def test_experiments_are_found_by_name() -> None:
-    assert [one.name for one in experiments_of(["main", "main"])] == ["main"]
-    assert [one.name for one in experiments_of(["convergence", "main"])] == ["convergence", "main"]
-    assert experiments_of(["all"]) == experiments_of(["main", "all"]) == list(CATALOG.values())
-    assert all(name == one.name for name, one in CATALOG.items())
-    with pytest.raises(ValueError, match=r"name must be one of .*main.*, all, got 'mian'"):
-        experiments_of(["mian"])
-
-
-@pytest.mark.parametrize("one", CATALOG.values(), ids=lambda one: one.name)
-def test_the_catalog_lists_no_run_twice_and_reports_on_reported_seeds(one: Experiment) -> None:
-    ids = [spec.id for spec in one.runs]
-    assert len(set(ids)) == len(ids)
-    seeds = {spec.seed for spec in one.runs}
-    assert seeds <= set(range(10)) or min(seeds) >= 1000
-    assert one.runs or one.studies
-    assert "?" in one.summary
-
-
-@pytest.mark.parametrize("one", CATALOG.values(), ids=lambda one: one.name)
-def test_an_experiment_without_any_record_can_still_be_shown(one: Experiment, tmp_path: Path) -> None:
-    piece = one.piece(Store(tmp_path))
-    assert (piece.found, piece.declared) == (0, len(one.runs) + len(one.studies))
-
-
-def test_no_two_experiments_show_the_same_piece() -> None:
-    names = [one.evidence for one in CATALOG.values()]
-    assert len(set(names)) == len(names)

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from crest.lab.evidence.shown import Shown
-from crest.lab.report.explored import explorer_data
 from crest.lab.report.page import page
-from report_made import STEPS, chart, line_panel, piece, record, records, table
+from report_made import chart, line_panel, piece, record, records, table
 
 
 class Reader(html.parser.HTMLParser):
@@ -139,50 +138,6 @@ def test_pieces_of_one_name_are_refused() -> None:
         page([piece(), piece()], [], title="All")
 
 
-def test_a_trajectory_is_there_once_for_all_readouts() -> None:
-    gear, impact = explorer_data(records())
-    assert (gear["name"], impact["name"]) == ("SG-Drive", "Impact")
-    assert len(gear["trajectories"]) == 3
-    assert [readout["name"] for readout in gear["readouts"]] == ["attention (dot)", "CREST", "mean"]
-    assert all(len(readout["rows"]) == 3 for readout in gear["readouts"])
-    trajectory = gear["trajectories"][1]
-    assert (trajectory["split"], trajectory["index"]) == ("ood", 1)
-    traces = records()[0].traces
-    assert traces is not None
-    assert trajectory["signals"][1] == pytest.approx(traces.rows[1].signals[1], rel=1e-4)
-    assert trajectory["events"] == traces.rows[1].events
-    crest = gear["readouts"][1]["rows"][0]
-    assert len(crest["credit"]) == len(crest["votes"]) == STEPS
-    assert gear["readouts"][0]["rows"][0]["votes"] is None
+def test_the_explorer_has_the_signals_of_a_trajectory_once() -> None:
     text = page([], records(), title="All")
     assert text.count('"signals"') == 6
-
-
-def test_names_say_what_tells_apart_and_no_more() -> None:
-    seeds = explorer_data([record("gear", "mean", seed=seed) for seed in (0, 1)])
-    assert [system["name"] for system in seeds] == ["SG-Drive, seed 0", "SG-Drive, seed 1"]
-    encoders = [record("gear", "mean"), record("gear", "mean", encoder="gru")]
-    (system,) = explorer_data(encoders)
-    assert [readout["name"] for readout in system["readouts"]] == ["mean, pointwise", "mean, gru"]
-
-
-def test_a_readout_may_lack_a_trajectory() -> None:
-    (system,) = explorer_data([record("gear", "mean", 3), record("gear", "crest", 2)])
-    assert [row is None for row in system["readouts"][1]["rows"]] == [False, False, True]
-
-
-def test_other_trajectories_under_the_same_name_are_refused() -> None:
-    one, other = record("gear", "mean"), record("gear", "crest")
-    assert other.traces is not None
-    rows = [dataclasses.replace(row, events=[0]) for row in other.traces.rows]
-    other = dataclasses.replace(other, traces=dataclasses.replace(other.traces, rows=rows))
-    with pytest.raises(
-        ValueError, match=r"explored must hold the same trajectories .* SG-Drive, but id 0 of gear-"
-    ):
-        explorer_data([one, other])
-
-
-def test_records_without_traces_are_refused() -> None:
-    bare = dataclasses.replace(record("gear", "mean"), traces=None)
-    with pytest.raises(ValueError, match="explored must hold records with traces, got gear-pointwise-mean"):
-        explorer_data([bare])

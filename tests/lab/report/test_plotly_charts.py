@@ -1,54 +1,9 @@
 import dataclasses
-import itertools
-import re
-from pathlib import Path
 
-import numpy as np
-import pytest
-
-import crest.lab.report
 from crest.lab.evidence.shown import Mark, Panel, Series
-from crest.lab.report.colours import COLOURS, SYMBOLS, colour
+from crest.lab.report.colours import COLOURS
 from crest.lab.report.plotly_charts import plotly_figure
 from report_made import bar_panel, chart, line_panel
-
-READOUTS = list(COLOURS)[: list(COLOURS).index("id")]
-
-
-def luminance(ink: str) -> float:
-    parts = np.array([int(ink[place : place + 2], 16) / 255 for place in (1, 3, 5)])
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("key", COLOURS)
-def test_colours_stand_out_on_both_backgrounds_of_the_page(key: str) -> None:
-    style = (Path(crest.lab.report.__file__).parent / "templates" / "page.css").read_text()
-    backgrounds = set(re.findall(r"--paper: (#\w{6})", style))
-    assert len(backgrounds) == 2
-    assert min(contrast(COLOURS[key], ground) for ground in backgrounds) >= 3
-
-
-def test_readouts_differ_in_colour_or_at_least_in_shape() -> None:
-    assert set(SYMBOLS) <= set(COLOURS)
-    for one, other in itertools.combinations(READOUTS, 2):
-        assert COLOURS[one] != COLOURS[other]
-        far = np.abs(
-            np.subtract(
-                *([int(COLOURS[key][place : place + 2], 16) for place in (1, 3, 5)] for key in (one, other))
-            )
-        ).max()
-        assert far > 40 or SYMBOLS[one] != SYMBOLS[other]
-
-
-def test_an_unknown_colour_lists_the_choices() -> None:
-    with pytest.raises(ValueError, match=r"colour must be one of attention, .* got 'pink'"):
-        colour("pink")
 
 
 def test_series_keep_their_numbers_and_share_a_legend_entry_per_name() -> None:

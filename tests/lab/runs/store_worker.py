@@ -1,4 +1,4 @@
-"""Processes to be killed by test_store.py, and the records that they write.
+"""Processes to be killed by test_store.py and test_pack.py, and the records that they write.
 
 Run as a program it loads crest once, which takes seconds, and then forks a child for each job it reads. Children
 speak on the same pipe, so what one said stands before the line that tells of its death.
@@ -16,9 +16,11 @@ from types import FrameType
 from typing import Any
 
 from crest.lab.evaluation import Budget, Score
-from crest.lab.runs.record import CreditMeans, Look, Record
+from crest.lab.runs.pack import fold
+from crest.lab.runs.record import Look, Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
+from crest.probes import CreditMeans
 
 _MEANS = CreditMeans(cie=0.5, ecm=0.25, precision=0.125, chance=0.1, counted=8, without_events=0)
 _SPEC = RunSpec(system="gear", readout="crest", seed=1000)
@@ -55,6 +57,24 @@ def record(seed: int, *, loss: float = 0.5, padding: int = 0) -> Record:
     )
 
 
+def traced(one: Record, prediction: float) -> Record:
+    """The record with a trajectory step by step."""
+    row = {
+        "split": "id",
+        "index": 0,
+        "y": 0.5,
+        "cue": None,
+        "prediction": prediction,
+        "signals": [[0.1, -0.0, 1e-300]],
+        "events": [1],
+        "credit": [0.25, 0.75, 0.0],
+        "transience": [0.5, 0.25, 0.25],
+        "votes": None,
+    }
+    traces = {"channels": ["a"], "sample_rate": 2.0, "rows": [row]}
+    return Record.from_dict({**one.to_dict(), "traces": traces})
+
+
 def say(line: str) -> None:
     # Past Python's buffers, which a kill would empty.
     os.write(1, f"{line}\n".encode())
@@ -88,6 +108,34 @@ def die(store: Store, lines: str) -> None:
     assert claim is not None
     with claim:
         store.write(made)
+
+
+def die_packing(store: Store, output: str, changes: str) -> None:
+    """Pack, but be killed before the change of the disk with this number: packing has too many lines of code."""
+    target = Store(Path(output))
+    left = int(changes)
+
+    def count(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal left
+        opens = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if opens or event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"):
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+
+    sys.addaudithook(count)
+    fold(store, target)
+
+
+def pack_until(store: Store, end: str) -> None:
+    """Pack again and again, until there is such a file; say when another process was packing at that time."""
+    while not Path(end).exists():
+        try:
+            fold(store, store)
+        except ValueError as error:
+            if "one process at a time" not in str(error):
+                raise
+            say("refused")
 
 
 def hold(store: Store, id: str) -> None:  # noqa: A002
@@ -146,7 +194,9 @@ def share(store: Store, log: str, *seeds: str) -> None:
             del todo[name]
 
 
-JOBS: dict[str, Callable[..., None]] = {job.__name__: job for job in (write, die, hold, fork, contend, share)}
+JOBS: dict[str, Callable[..., None]] = {
+    job.__name__: job for job in (write, die, die_packing, pack_until, hold, fork, contend, share)
+}
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from sweeping import until
 
 
 def test_refuses_no_processes() -> None:
-    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="jobs must be a whole number, 1 or more, got 0"):
         LocalExecutor(0)
 
 

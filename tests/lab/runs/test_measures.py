@@ -11,11 +11,19 @@ from crest import rng
 from crest.lab.encoders import Encoder
 from crest.lab.model import Model, make_model
 from crest.lab.runs import measures
-from crest.lab.runs.measures import TRACED, measured_harm, measured_saliency, measured_traces
-from crest.lab.runs.record import Trace
-from crest.probes import deletion
+from crest.lab.runs.measures import TRACED, measured_deletion, measured_saliency, measured_traces
+from crest.probes import Trace, batches_of, credit_of_scores, deletion, saliency
 from crest.probes.deletion import FRACTIONS
-from crest.readouts import READOUTS, REFERENCES, AttentionReadout, CrestReadout, MaxReadout, MeanReadout
+from crest.readouts import (
+    READOUTS,
+    REFERENCES,
+    AttentionReadout,
+    CrestConfig,
+    CrestReadout,
+    MaxReadout,
+    MeanReadout,
+)
+from crest.readouts.transience import channel_transience
 from crest.systems import Splits, Trajectories
 from toy import STEPS, toy
 
@@ -69,38 +77,50 @@ def decoyed() -> Model:
 
 
 def test_deleting_the_events_that_the_answer_is_takes_it_away() -> None:
-    harm = measured_harm(largest(), spikes(), seed=0)["events"]
-    assert harm.fractions == pytest.approx([0.0, 1 / T])
-    assert harm.errors == pytest.approx([0.0, HARM])
+    curve = measured_deletion(largest(), spikes(), seed=0)["events"]
+    assert curve.fractions == pytest.approx((0.0, 1 / T))
+    assert curve.errors == pytest.approx((0.0, HARM))
 
 
 def test_deleting_events_that_the_answer_does_not_need_does_no_harm() -> None:
-    harm = measured_harm(decoyed(), spikes(), seed=0)
-    assert harm["events"].errors == pytest.approx([0.0, 0.0], abs=1e-6)
+    curves = measured_deletion(decoyed(), spikes(), seed=0)
+    assert curves["events"].errors == pytest.approx((0.0, 0.0), abs=1e-6)
     for name in ("rated", "credit"):
-        assert harm[name].fractions == list(FRACTIONS)
-        assert harm[name].errors == pytest.approx([0.0] + [HARM] * 5, abs=1e-6)
+        assert curves[name].fractions == FRACTIONS
+        assert curves[name].errors == pytest.approx((0.0, *[HARM] * 5), abs=1e-6)
 
 
 def test_random_steps_are_those_of_the_seed_whatever_the_model() -> None:
     """The answer is lost in those trajectories whose event is among the steps that went."""
     for seed in (0, 1):
-        found = measured_harm(largest(), spikes(), seed)["random"]
+        found = measured_deletion(largest(), spikes(), seed)["random"]
         ratings = rng.generator(seed, "deletion/random").random((5, T))
         rank = (ratings > ratings[np.arange(5), PLACES][:, None]).sum(1)
         lost = [rank < round(fraction * T) for fraction in FRACTIONS]
         assert found.errors == pytest.approx([np.sqrt(np.mean((HEIGHTS * gone) ** 2)) for gone in lost])
-    assert measured_harm(largest(), spikes(), 0)["random"] != measured_harm(largest(), spikes(), 1)["random"]
+    assert (
+        measured_deletion(largest(), spikes(), 0)["random"]
+        != measured_deletion(largest(), spikes(), 1)["random"]
+    )
 
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = measured_harm(decoyed(), spikes(), 0), measured_saliency(largest(), spikes())
-    monkeypatch.setattr(measures, "BATCH", 2)
-    parts = measured_harm(decoyed(), spikes(), 0), measured_saliency(largest(), spikes())
+    whole = measured_deletion(decoyed(), spikes(), 0), measured_saliency(largest(), spikes())
+    sizes = []
+
+    def in_twos(*tensors: torch.Tensor | None) -> list[tuple[Any, ...]]:
+        found = batches_of(*tensors, size=2)
+        sizes.append([len(batch[0]) for batch in found])
+        return found
+
+    monkeypatch.setattr(measures, "batches_of", in_twos)
+    parts = measured_deletion(decoyed(), spikes(), 0), measured_saliency(largest(), spikes())
     assert parts[0].keys() == whole[0].keys()
     for name in whole[0]:
         assert parts[0][name].errors == pytest.approx(whole[0][name].errors, abs=1e-6)
     assert parts[1] == whole[1]
+    assert sizes
+    assert all(size == [2, 2, 1] for size in sizes)
 
 
 # Readouts that say themselves which steps they take, by weights that they learn or by votes.
@@ -110,11 +130,11 @@ OWN = {"attention", "scored_attention", "gated_attention", "windowed", "crest"}
 @pytest.mark.parametrize("readout", [*READOUTS, *REFERENCES])
 def test_every_readout_has_credit_and_those_that_choose_have_a_rating(readout: str) -> None:
     data = toy(6)
-    harm = measured_harm(make_model("pointwise", readout, channels=2, seed=1000), data, seed=1000)
-    assert set(harm) == {"credit", "random", "events"} | ({"rated"} if readout in OWN else set())
-    assert len({curve.errors[0] for curve in harm.values()}) == 1
-    for name, curve in harm.items():
-        assert curve.fractions == ([0.0, pytest.approx(3 / STEPS)] if name == "events" else list(FRACTIONS))
+    curves = measured_deletion(make_model("pointwise", readout, channels=2, seed=1000), data, seed=1000)
+    assert list(curves) == ["credit", *(["rated"] if readout in OWN else []), "random", "events"]
+    assert len({curve.errors[0] for curve in curves.values()}) == 1
+    for name, curve in curves.items():
+        assert curve.fractions == ((0.0, pytest.approx(3 / STEPS)) if name == "events" else FRACTIONS)
         assert len(curve.errors) == len(curve.fractions)
 
 
@@ -124,7 +144,7 @@ def test_the_rating_of_crest_is_its_votes() -> None:
     assert isinstance(made.readout, CrestReadout)
     with torch.no_grad():
         curve = deletion(made, x, y, made.readout.votes(made.features(x)))
-    assert measured_harm(made, data, seed=0)["rated"].errors == pytest.approx(curve.errors)
+    assert measured_deletion(made, data, seed=0)["rated"].errors == pytest.approx(curve.errors)
 
 
 # -- saliency
@@ -163,12 +183,23 @@ def test_trajectories_without_events_are_counted_apart() -> None:
     assert measured_saliency(largest(), nothing) is None
 
 
+def test_the_averages_have_the_bits_of_the_published_records() -> None:
+    """They were added up in float32."""
+    made, data = make_model("pointwise", "scored_attention", channels=2, seed=1000).eval(), toy(40)
+    x, _, events, _ = data.tensors()
+    found = credit_of_scores(saliency(made, x), events)
+    means = measured_saliency(made, data)
+    assert means is not None
+    assert means == found.averages(torch.float32)
+    assert means != found.averages()
+
+
 # -- both
 
 
 @pytest.mark.parametrize(
     ("measure", "name"),
-    [(lambda made, data: measured_harm(made, data, 0), "deletion"), (measured_saliency, "saliency")],
+    [(lambda made, data: measured_deletion(made, data, 0), "deletion"), (measured_saliency, "saliency")],
 )
 def test_without_events_there_is_nothing_to_measure(measure: Any, name: str) -> None:
     with pytest.raises(ValueError, match=f"data must have events to measure {name}, got none"):
@@ -179,7 +210,7 @@ def test_without_events_there_is_nothing_to_measure(measure: Any, name: str) -> 
 def test_the_models_mode_and_gradients_stay_as_they_were(training: bool) -> None:
     made = make_model("pointwise", "crest", channels=2, seed=1000).train(training)
     before = {name: value.clone() for name, value in made.state_dict().items()}
-    measured_harm(made, toy(4), 0)
+    measured_deletion(made, toy(4), 0)
     measured_saliency(made, toy(4))
     measured_traces(made, Splits(train=toy(4), id=toy(4), ood=toy(4)))
     assert made.training is training
@@ -192,9 +223,8 @@ def test_the_models_mode_and_gradients_stay_as_they_were(training: bool) -> None
 
 
 def numbers(row: Trace) -> list[float]:
-    single = [row.y, row.prediction, *([] if row.cue is None else [row.cue])]
-    lists = [*row.signals, row.credit, row.transience, *([] if row.votes is None else [row.votes])]
-    return single + [value for values in lists for value in values]
+    lists = [[row.y, row.prediction, row.cue], *row.signals, row.credit, row.transience, row.votes or []]
+    return [value for values in lists for value in values]
 
 
 @pytest.mark.parametrize("readout", ["attention", "crest", "mean", "event_window"])
@@ -242,6 +272,30 @@ def test_votes_are_shares_of_the_channels() -> None:
         assert 0 < max(row.votes) <= 1
 
 
+OWN_CONSTANTS = {"sigma": CrestConfig(sigma=2.0), "delta": CrestConfig(delta=100.0)}
+
+
+@pytest.mark.parametrize(
+    ("readout", "options", "config"),
+    [
+        *(("crest", {"config": config}, config) for config in OWN_CONSTANTS.values()),
+        ("crest", {}, CrestConfig()),
+        ("mean", {}, CrestConfig()),
+    ],
+)
+def test_the_transience_is_that_of_the_readouts_own_constants(
+    readout: str, options: dict[str, Any], config: CrestConfig
+) -> None:
+    made = make_model("pointwise", readout, channels=2, seed=1000, readout_options=options).eval()
+    splits = Splits(train=toy(3), id=toy(3, seed=1), ood=toy(3, seed=2))
+    with torch.no_grad():
+        features = made.features(splits.id.tensors().x)
+    found = torch.tensor([row.transience for row in measured_traces(made, splits).rows[:3]])
+    for other in (*OWN_CONSTANTS.values(), CrestConfig()):
+        expected = channel_transience(features, sigma=other.sigma, delta=other.delta).mean(-1)
+        assert torch.allclose(found, expected, rtol=1e-3, atol=1e-8) == (other == config)
+
+
 def test_credit_and_prediction_by_hand() -> None:
     data = spikes()
     rows = measured_traces(largest(), Splits(train=data, id=data, ood=data)).rows
@@ -266,9 +320,3 @@ def test_a_model_without_positive_credit_has_a_trace_of_zeros() -> None:
     still = dataclasses.replace(data, x=np.zeros_like(data.x))
     (first, *_) = measured_traces(largest(), Splits(train=still, id=still, ood=still)).rows
     assert first.credit == [0.0] * T
-
-
-def test_numbers_are_rounded_to_four_digits() -> None:
-    assert measures._short(0.123456) == 0.1235
-    assert measures._short(-123456.0) == -123500.0
-    assert measures._shorts(torch.tensor([1e-7, 2.00004])) == [1e-7, 2.0]

@@ -14,7 +14,7 @@ import torch
 
 import crest
 from crest.lab.encoders import ENCODERS
-from crest.lab.evaluation import error, measured_budget, measured_credit, score
+from crest.lab.evaluation import measured_budget, measured_credit, model_error, score
 from crest.lab.runs import runner
 from crest.lab.runs.checkpoint import load_checkpoint
 from crest.lab.runs.datasets import splits_of
@@ -55,7 +55,7 @@ def test_every_readout_can_be_measured_in_every_way(readout: str) -> None:
     spec = tiny_spec(readout=readout, measures=("traces", "saliency", "deletion"))
     record = run(spec)
     assert {"credit", "random", "events"} <= set(record.deletion)
-    untouched = {harm.errors[0] for harm in record.deletion.values()}
+    untouched = {curve.errors[0] for curve in record.deletion.values()}
     assert len(untouched) == 1
     assert untouched.pop() == pytest.approx(record.score.id, rel=1e-5)
     assert record.saliency is not None
@@ -196,7 +196,10 @@ def test_the_numbers_are_those_of_the_trained_model(tmp_path: Path) -> None:
     assert again == spec
     splits = splits_of(spec)
     assert record.score == score(model, splits)
-    assert (record.score.id, record.score.ood) == (error(model, splits.id), error(model, splits.ood))
+    assert (record.score.id, record.score.ood) == (
+        model_error(model, splits.id),
+        model_error(model, splits.ood),
+    )
     for name in ("id", "ood"):
         credit = measured_credit(model, getattr(splits, name))
         assert credit is not None

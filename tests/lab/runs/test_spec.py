@@ -2,9 +2,11 @@ import dataclasses
 import json
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -95,7 +97,7 @@ def test_a_spec_survives_pickling() -> None:
             {"readout_options": {"config": {"sigmaa": 3.0}}},
             "config must be one of sigma, dilation, .* got 'sigmaa'",
         ),
-        ({"readout_options": {"config": {"sigma": -3.0}}}, "sigma must be positive, in steps, got -3.0"),
+        ({"readout_options": {"config": {"sigma": -3.0}}}, "sigma must be positive, got -3.0"),
         ({"readout_options": {"alpha": float("nan")}}, "options must be plain values, as JSON has them"),
         ({"encoder_options": {"hidden": object()}}, "options must be plain values, as JSON has them"),
         ({"measures": ("traces", "aura")}, "measures must be one of deletion, saliency, traces, got 'aura'"),
@@ -120,6 +122,21 @@ def test_a_bad_field_is_refused_by_name(change: dict[str, Any], message: str) ->
 def test_a_wrong_type_is_refused_by_name(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         spec(**change)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: {"seed": np.int64(1000)},
+        lambda: {"observe_every": np.int64(1)},
+        lambda: {"sizes": Sizes(train=np.int64(8))},
+        lambda: {"schedule": Schedule(epochs=1, learning_rate=np.float32(0.01))},
+    ],
+)
+def test_a_number_that_no_record_can_hold_is_refused_at_once(change: Callable[[], dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match="fields must be plain values, as JSON has them: Object of type "):
+        spec(**change())
 
 
 def test_a_folder_given_as_a_path_is_refused_before_training_and_not_after() -> None:
@@ -367,7 +384,7 @@ def test_missing_fields_take_their_defaults() -> None:
 
 
 def test_an_unknown_field_is_refused() -> None:
-    with pytest.raises(ValueError, match="spec has no field colour, speed"):
+    with pytest.raises(ValueError, match=r"^spec has no field colour, speed; it has system, regime, "):
         RunSpec.from_dict({**spec().to_dict(), "speed": 3, "colour": 1})
 
 

@@ -8,9 +8,7 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,79 +16,10 @@ import pytest
 
 from crest.files import PARTIAL
 from crest.lab.runs.store import Store
-from lab.runs import store_worker
+from lab.runs.machine import Workers, mount
 from lab.runs.store_worker import record
 
 ID = record(1000).id
-
-
-class Workers:
-    """The program of store_worker.py, and what its children said."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, store_worker.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.said: list[tuple[str, str]] = []
-        self.living: set[int] = set()
-
-    def wait_for(self, word: str) -> str:
-        """The rest of the first line, of those not asked for yet, that begins with the word."""
-        # A child may speak before its parent tells that it has started.
-        for place, (said, rest) in enumerate(self.said):
-            if said == word:
-                del self.said[place]
-                return rest
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            said, _, rest = line.strip().partition(" ")
-            if said == word:
-                return rest
-            self.said.append((said, rest))
-        raise AssertionError(f"the workers ended without {word}; they said {self.said[-5:]}")
-
-    def _tell(self, *words: object) -> None:
-        assert self.process.stdin is not None
-        print(*words, file=self.process.stdin, flush=True)
-
-    def start(self, job: str, *arguments: object) -> int:
-        self._tell("start", job, *arguments)
-        child = int(self.wait_for("started"))
-        self.living.add(child)
-        return child
-
-    def kill(self, child: int) -> int:
-        self.living.discard(child)
-        self._tell("kill", child)
-        return int(self.wait_for("ended"))
-
-    def join(self, child: int) -> int:
-        self.living.discard(child)
-        self._tell("join", child)
-        return int(self.wait_for("ended"))
-
-
-@pytest.fixture(scope="module")
-def program() -> Iterator[Workers]:
-    workers = Workers()
-    yield workers
-    assert workers.process.stdin is not None
-    workers.process.stdin.close()
-    assert workers.process.wait() == 0
-
-
-@pytest.fixture
-def workers(program: Workers) -> Iterator[Workers]:
-    program.said.clear()
-    yield program
-    # A test that failed may have left some.
-    for child in list(program.living):
-        program.kill(child)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "runs")
 
 
 def partials(store: Store) -> list[Path]:
@@ -181,19 +110,6 @@ def test_a_file_is_no_folder(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match=f"folder must be a folder.*{folder}"):
         Store(tmp_path / folder)
-
-
-def mount(folder: Path, options: str) -> None:
-    folder.mkdir()
-    try:
-        subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"a disk of our own needs the right to mount: {getattr(error, 'stderr', error)}")
 
 
 def test_a_folder_that_cannot_be_written_to_can_be_read(tmp_path: Path) -> None:
@@ -338,15 +254,6 @@ def test_killed_before_any_line_of_claim_and_write(store: Store, workers: Worker
 
 
 # A full disk
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[Store]:
-    """A store on a disk of its own with room for two of the records below."""
-    disk = tmp_path / "disk"
-    mount(disk, "size=256k")
-    yield Store(disk / "runs")
-    subprocess.run(["umount", disk], check=True)
 
 
 def test_a_full_disk_stops_the_write_and_harms_nothing(small: Store) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from crest.lab.runs.store import Store
-from crest.lab.runs.study import Study
+from crest.lab.runs.study import Study, copy_studies
 
 CALLS: list[dict[str, Any]] = []
 
@@ -118,3 +118,32 @@ def test_nothing_is_left_of_a_failing_one(
 def test_parameters_are_plain_numbers() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         _ = Study(name="bad", compute=squares, parameters={"n": float("inf")}).id
+
+
+# -- into another folder
+
+
+def test_results_are_copied_where_they_are_missing_or_others(tmp_path: Path) -> None:
+    source, target = tmp_path / "work", tmp_path / "results"
+    target.mkdir()
+    assert copy_studies(source, target) == []
+    other = dataclasses.replace(STUDY, parameters={"n": 2})
+    for study in (STUDY, other):
+        study.ensure(source)
+    (source / "studies" / ".squares.json.0123.partial").touch()
+    assert copy_studies(source, target) == sorted([STUDY.id, other.id])
+    assert STUDY.read(target) == [0.5, 1.5, 4.5]
+    assert copy_studies(source, target) == []
+    STUDY.path(target).write_text("{}")
+    assert copy_studies(source, target) == [STUDY.id]
+    assert STUDY.path(target).read_bytes() == STUDY.path(source).read_bytes()
+    assert len(list((target / "studies").iterdir())) == 2
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"id": "squares-of-another"}'])
+def test_what_is_no_result_is_not_copied(tmp_path: Path, content: str) -> None:
+    STUDY.ensure(tmp_path / "work")
+    STUDY.path(tmp_path / "work").write_text(content)
+    with pytest.raises(ValueError, match=f"{STUDY.id}.json is (not )?the result of .*remove it"):
+        copy_studies(tmp_path / "work", tmp_path)
+    assert not (tmp_path / "studies").exists()

@@ -8,11 +8,12 @@ import pytest
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs import verify as verifying
 from crest.lab.runs.executors import LocalExecutor
-from crest.lab.runs.record import CreditMeans, Harm, Record
+from crest.lab.runs.record import Record
 from crest.lab.runs.runner import run
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.verify import cheapest, differences, drawn, readable, surroundings, verify, with_data
+from crest.probes import CreditMeans, DeletionCurve
 from places import DOCS
 from sweeping import Heard, failing, made_up, tiny
 
@@ -125,7 +126,7 @@ def test_the_cheapest_are_those_of_the_shortest_measured_time() -> None:
 def test_a_sample_is_one_or_more_and_at_most_all(choose: Callable[..., list[Record]]) -> None:
     there = records(3)
     assert {one.id for one in choose(there, 10)} == {one.id for one in there}
-    with pytest.raises(ValueError, match="sample must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="sample must be a whole number, 1 or more, got 0"):
         choose(there, 0)
 
 
@@ -217,13 +218,13 @@ def test_budget_saliency_and_deletion_are_compared_too() -> None:
         made_up(tiny("crest")),
         budget={"id": budget},
         saliency=means,
-        deletion={"random": Harm(fractions=[0.0, 0.1], errors=[0.1, 0.5])},
+        deletion={"random": DeletionCurve((0.0, 0.1), (0.1, 0.5))},
     )
     assert differences(kept, kept) == []
     changed = {
         "ID budget": {"budget": {"id": dataclasses.replace(budget, epsilon=0.2)}},
         "saliency: ECM": {"saliency": dataclasses.replace(means, ecm=0.35)},
-        "without steps by random": {"deletion": {"random": Harm(fractions=[0.0, 0.1], errors=[0.1, 0.6])}},
+        "without steps by random": {"deletion": {"random": DeletionCurve((0.0, 0.1), (0.1, 0.6))}},
     }
     for words, fields in changed.items():
         (text,) = differences(kept, dataclasses.replace(kept, **fields))

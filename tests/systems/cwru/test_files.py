@@ -14,10 +14,10 @@ from crest.systems.cwru.files import (
     RECORDINGS,
     RecordingFile,
     RecordingFileError,
-    check,
+    check_recordings,
     data_folder,
-    fetch,
-    require,
+    fetch_recordings,
+    require_recordings,
 )
 from crest.systems.cwru.order_tracking import SKF
 
@@ -79,7 +79,9 @@ def fill(folder: Path, *numbers: int) -> None:
 
 
 def get(folder: Path, *mirrors: Mirror) -> Path:
-    return fetch(folder, mirrors=[mirror.url for mirror in mirrors], progress=False, recordings=TABLE)
+    return fetch_recordings(
+        folder, mirrors=[mirror.url for mirror in mirrors], progress=False, recordings=TABLE
+    )
 
 
 def names(folder: Path) -> list[str]:
@@ -109,7 +111,7 @@ def test_a_broken_run_is_taken_up(mirrors: tuple[Mirror, Mirror], tmp_path: Path
     (folder / "2.mat").write_bytes(CONTENT[2][:100])
     get(folder, mirrors[1])
     assert mirrors[1].asked == ["/2.mat", "/3.mat"]
-    assert require(folder, TABLE) == folder
+    assert require_recordings(folder, TABLE) == folder
     get(folder, mirrors[1])
     assert len(mirrors[1].asked) == 2
 
@@ -131,30 +133,30 @@ def test_wrong_bytes_from_a_mirror_are_refused(mirrors: tuple[Mirror, Mirror], t
     assert names(tmp_path / "data") == []
     fill(mirrors[0].folder)
     get(tmp_path / "data", mirrors[1], mirrors[0])
-    assert require(tmp_path / "data", TABLE)
+    assert require_recordings(tmp_path / "data", TABLE)
 
 
 def test_a_folder_is_copied_after_its_check(tmp_path: Path) -> None:
     fill(tmp_path / "mine", 1, 3)
     (tmp_path / "mine" / "3.mat").write_bytes(CONTENT[3][:-1] + b"x")
     with pytest.raises(RecordingFileError) as caught:
-        fetch(tmp_path / "data", from_dir=tmp_path / "mine", progress=False, recordings=TABLE)
+        fetch_recordings(tmp_path / "data", from_dir=tmp_path / "mine", progress=False, recordings=TABLE)
     assert re.search(r"mine/2\.mat: missing\n", str(caught.value))
     assert re.search(
         rf"mine/3\.mat: wrong checksum, got SHA-256 \w+, expected {TABLE[2].sha256}", str(caught.value)
     )
     assert names(tmp_path / "data") == ["1.mat"]
     fill(tmp_path / "mine")
-    fetch(tmp_path / "data", from_dir=tmp_path / "mine", recordings=TABLE)
+    fetch_recordings(tmp_path / "data", from_dir=tmp_path / "mine", recordings=TABLE)
     assert names(tmp_path / "data") == ["1.mat", "2.mat", "3.mat"]
 
 
 def test_check_tells_present_missing_corrupt(tmp_path: Path) -> None:
     fill(tmp_path, 1)
     (tmp_path / "3.mat").write_bytes(CONTENT[3][:77])
-    assert [found.state for found in check(tmp_path, TABLE)] == ["present", "missing", "corrupt"]
+    assert [found.state for found in check_recordings(tmp_path, TABLE)] == ["present", "missing", "corrupt"]
     with pytest.raises(RecordingFileError, match=r"3\.mat: truncated, got 77 of 5003 bytes") as caught:
-        require(tmp_path, TABLE)
+        require_recordings(tmp_path, TABLE)
     assert "crest data fetch cwru" in str(caught.value)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from cyclopts import App
 
 import crest
-from crest.lab.cli import data, demo, report, runs, systems, verify
+from crest.lab.cli import data, demo, pack, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, console, errors
 from crest.lab.cli.doctor import doctor
 
@@ -18,12 +18,13 @@ app = App(
     help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
 )
 app.command(demo.demo)
-app.command(systems.app)
-app.command(data.app)
-app.command(runs.run)
+app.command(systems.systems_app)
+app.command(data.data_app)
+app.command(runs.run_experiments, name="run")
 app.command(runs.status)
 app.command(report.report)
-app.command(verify.verify)
+app.command(verify.verify_records, name="verify")
+app.command(pack.pack)
 app.command(doctor)
 
 
@@ -38,7 +39,7 @@ def bench(*, quick: bool = False) -> None:
     """
     import subprocess
 
-    # In a source tree the scripts stand beside src; in an installed package, inside it.
+    # The scripts are beside src in a source tree, and inside the package where it is installed.
     package = Path(crest.__file__).parent
     folders = [package / "lab" / "benchmarks", package.parents[1] / "benchmarks"]
     scripts = [script for folder in folders for script in sorted(folder.glob("*.py"))]
@@ -50,7 +51,7 @@ def bench(*, quick: bool = False) -> None:
 
 
 def main() -> None:
-    """Run the command line; errors of input are one sentence, the traceback comes with --debug."""
+    """Run the command line; an expected error prints one sentence, and its traceback with --debug."""
     arguments = [word for word in sys.argv[1:] if word != "--debug"]
     try:
         app(arguments)

@@ -9,41 +9,41 @@ from cyclopts import App
 
 from crest.lab.cli.console import console
 
-app = App(name="data", help="Public recordings.")
+data_app = App(name="data", help="Fetch and check public recordings.")
 
 
-@app.command
-def fetch(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path | None = None) -> None:
-    """Fetch recordings, each checked by its SHA-256; what is there and right is not fetched again.
+@data_app.command(name="fetch")
+def fetch_data(name: Literal["cwru"], *, from_dir: Path | None = None, folder: Path | None = None) -> None:
+    """Fetch recordings and check each by its SHA-256. Files that are there and intact are not fetched again.
 
     Parameters
     ----------
     name
         cwru: the sixteen inner-race recordings of the Case Western Reserve bearing data.
     from_dir
-        A folder that has the files already: they are checked and copied.
+        A folder that has the files already; they are checked and copied from there.
     folder
-        Where they go; the environment variable CREST_DATA, or a cache folder, unless given.
+        Where to put them. Default: the folder in the environment variable CREST_DATA, else a cache folder.
     """
     from crest.systems.cwru import files as cwru_files
 
-    console.print(f"{name}: {cwru_files.fetch(folder, from_dir=from_dir)}", markup=False)
+    console.print(f"{name}: {cwru_files.fetch_recordings(folder, from_dir=from_dir)}", markup=False)
 
 
-@app.command
-def check(name: Literal["cwru"], *, folder: Path | None = None) -> None:
-    """Say of each recording whether it is there and right.
+@data_app.command(name="check")
+def check_data(name: Literal["cwru"], *, folder: Path | None = None) -> None:
+    """Say for each recording whether it is there and intact.
 
     Parameters
     ----------
     name
         cwru.
     folder
-        Where to look; the environment variable CREST_DATA, or a cache folder, unless given.
+        Where to look. Default: the folder in the environment variable CREST_DATA, else a cache folder.
     """
     from crest.systems.cwru import files as cwru_files
 
-    states = cwru_files.check(folder)
+    states = cwru_files.check_recordings(folder)
     for state in states:
         console.print(f"{state.file.name:<10}{state.detail or state.state}", markup=False, highlight=False)
     if any(state.state != "present" for state in states):

@@ -9,7 +9,7 @@ from crest.lab.cli.console import TRIAL, console
 
 OUTPUT = Path("outputs") / "demo"
 TRIAL_OUTPUT = Path("outputs") / "trial-demo"
-INTRO = (
+DEMO_INTRO = (
     "A gear drive whose faults show in brief events, while in training the speed happens to tell the severity too. "
     "Attention reads the cue; CREST, without labels, reads the events. One development seed and a small training set: "
     "the evidence is in `crest report`."
@@ -22,22 +22,22 @@ def demo(*, output: Path | None = None, quick: bool = False) -> None:
     Parameters
     ----------
     output
-        Folder for the page and the records, outputs/demo unless given (outputs/trial-demo of a trial). What is there
-        already is not trained again.
+        Folder for the page and the records. Default: outputs/demo, or outputs/trial-demo with --quick. Models whose
+        record is there already are not trained again.
     quick
-        The machinery in seconds; its numbers mean nothing.
+        Try the machinery in seconds, with 32 trajectories and two epochs. The numbers mean nothing.
     """
     from rich.table import Table
 
     from crest.files import whole_file
     from crest.lab.cli.progress import progress
-    from crest.lab.evidence.demo import DEMO
+    from crest.lab.evidence.demo import DEMO_EXPERIMENT
     from crest.lab.report.page import page
     from crest.lab.runs.executors import LocalExecutor
     from crest.lab.runs.store import Store
     from crest.lab.runs.sweep import sweep
 
-    experiment = DEMO.quick() if quick else DEMO
+    experiment = DEMO_EXPERIMENT.quick() if quick else DEMO_EXPERIMENT
     output = output or (TRIAL_OUTPUT if quick else OUTPUT)
     if output.exists() and not output.is_dir():
         raise ValueError(f"output must be a folder or a place for one, got the file {output}")
@@ -47,11 +47,11 @@ def demo(*, output: Path | None = None, quick: bool = False) -> None:
         outcome = sweep(experiment.runs, store, executor, listener=listener)
     if outcome.failed:
         raise SystemExit(f"crest: what went wrong is in {store.folder}/*.error")
-    # It is no experiment of the catalog, so `crest run` does not know it.
+    # The catalog does not have this experiment, so `crest run` cannot make it again.
     piece = dataclasses.replace(experiment.piece(store), command="crest demo")
     explored = [store.read(spec.id) for spec in experiment.runs]
     place = output / "page.html"
-    intro = f"{TRIAL}\n\n{INTRO}" if quick else INTRO
+    intro = f"{TRIAL}\n\n{DEMO_INTRO}" if quick else DEMO_INTRO
     with whole_file(place) as file:
         file.write(page([piece], explored, title="crest: the demo", intro=intro).encode())
     for table in piece.shown.tables:

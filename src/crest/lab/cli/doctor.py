@@ -1,4 +1,4 @@
-"""`crest doctor`: what this machine has for the runs."""
+"""`crest doctor`: what this machine has that runs need."""
 
 # ruff: noqa: PLC0415
 
@@ -10,17 +10,18 @@ from pathlib import Path
 
 import crest
 from crest.lab.cli.console import console
+from crest.lab.cli.runs import RESULTS
 
 PACKAGES = ("torch", "numpy", "numba", "scipy", "scikit-learn", "safetensors", "matplotlib", "distributed")
 
 
-def doctor(*, cluster: str | None = None, folder: Path = Path("results")) -> None:
-    """Print versions, cores, data found, room for records, and whether a cluster can be reached.
+def doctor(*, cluster: str | None = None, folder: Path = RESULTS) -> None:
+    """Print versions, cores, the data found, the room for records, and whether a cluster can be reached.
 
     Parameters
     ----------
     cluster
-        Address of a Dask scheduler to look for.
+        Address of a Dask scheduler to connect to.
     folder
         Where records would go.
     """
@@ -52,7 +53,7 @@ def _version(package: str) -> str:
 def _bearings() -> str:
     from crest.systems.cwru import files as cwru_files
 
-    states = cwru_files.check(None)
+    states = cwru_files.check_recordings(None)
     present = sum(state.state == "present" for state in states)
     remedy = "" if present == len(states) else "; fetch them with: crest data fetch cwru"
     return f"{present} of {len(states)} recordings in {cwru_files.data_folder()}{remedy}"
@@ -68,9 +69,12 @@ def _records(folder: Path) -> str:
     if not os.access(place, os.W_OK):
         return f"{place} is not writable, {free}"
     if place != folder.absolute():
-        return f"none yet: {folder} will be made, {free}"
+        return f"none yet: {folder} will be made, or look elsewhere with --folder, {free}"
     store = Store(folder)
-    return f"{len(store.ids())} in {folder}, {len(store.failures())} failed, {free}"
+    try:
+        return f"{len(store.ids())} in {folder}, {len(store.failures())} failed, {free}"
+    except ValueError as error:  # the packed file is damaged: that is what a doctor is asked for
+        return f"{error}; {free}"
 
 
 def _cluster(address: str | None) -> str:

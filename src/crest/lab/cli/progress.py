@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a sweep: a bar on a terminal, plain lines elsewhere."""
 
 from rich.console import Group
 from rich.live import Live
@@ -18,16 +18,13 @@ from crest.lab.runs.sweep import Listener
 
 
 def line(record: Record) -> str:
-    """A finished run in one line.
-
-    ID and OOD error always stand together.
-    """
+    """A finished run in one line, with both its ID and its OOD error."""
     seconds = sum(record.seconds.values())
     return f"{record.id}  ID {record.score.id:.3f}  OOD {record.score.ood:.3f}  {seconds:.0f} s"
 
 
 def reason(text: str) -> str:
-    r"""What went wrong, from a traceback: the first line of the error, and the last where it says what to do.
+    r"""What went wrong, taken from a traceback: the first line of the error, and the last where there are several.
 
     Example:
         >>> reason("Traceback:\n  File x\nValueError: no file a\nno file b\nWhat to do: fetch them")
@@ -35,14 +32,14 @@ def reason(text: str) -> str:
     """
     lines = [line for line in text.strip().splitlines() if not line.startswith("Traceback")]
     lines = lines or ["no reason was noted"]
-    # What a traceback indents is its stack; the error follows it.
+    # A traceback indents its stack. The error follows it.
     stack = max((place for place, line in enumerate(lines) if line.startswith("  ")), default=-1)
     error = lines[stack + 1 :] or lines[-1:]
     return error[0] if len(error) == 1 else f"{error[0]} ... {error[-1]}"
 
 
 class Lines(Listener):
-    """One plain line for each thing that happens, with its place in the whole."""
+    """Prints a plain line for each thing that happens, with the number of settled runs."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -52,7 +49,7 @@ class Lines(Listener):
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing to put away."""
+        """Do nothing: lines leave nothing to clean up."""
 
     def say(self, text: str, *, settles: bool = False) -> None:
         """Print a line; `settles` counts one run as settled."""
@@ -60,15 +57,15 @@ class Lines(Listener):
         console.print(f"[{self.settled}/{self.total}] {text}", markup=False)
 
     def found(self, run_id: str) -> None:  # noqa: ARG002
-        """Counted without a line: a resumed sweep may find hundreds."""
+        """Count it without a line, because a resumed sweep may find hundreds."""
         self.settled += 1
 
     def waiting(self, run_id: str) -> None:
-        """Name what another process is doing."""
+        """Say that another process does this run."""
         self.say(f"{run_id}  another process is at it")
 
     def died(self, run_id: str) -> None:
-        """Name what is tried again."""
+        """Say that this run is tried again."""
         self.say(f"{run_id}  its process died, trying again")
 
     def done(self, record: Record) -> None:
@@ -76,12 +73,12 @@ class Lines(Listener):
         self.say(line(record), settles=True)
 
     def failed(self, run_id: str, text: str) -> None:
-        """Name the failure."""
+        """Say that this run failed, and why."""
         self.say(f"{run_id}  failed: {reason(text)}", settles=True)
 
 
 class Bar(Listener):
-    """A bar with runs done and total, time passed and left, and below it the runs that are going on."""
+    """Shows a bar with the runs done, the total and the time left, and below it the runs in progress."""
 
     def __init__(self, total: int) -> None:
         self.bar = Progress(
@@ -90,7 +87,7 @@ class Bar(Listener):
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("left"),
-            # Runs take from seconds to minutes: an estimate over the last few would jump.
+            # Runs take from seconds to minutes, so an estimate from the last few would jump.
             TimeRemainingColumn(elapsed_when_finished=False),
             console=console,
             speed_estimate_period=3600,
@@ -118,12 +115,12 @@ class Bar(Listener):
         self._show()
 
     def found(self, run_id: str) -> None:  # noqa: ARG002
-        """What was there does not count for the time left."""
+        """Take it out of the total: the time left is estimated from runs that are trained."""
         task = self.bar.tasks[0]
         self.bar.update(self.task, total=(task.total or 0) - 1)
 
     def waiting(self, run_id: str) -> None:
-        """Name what another process is doing."""
+        """Say that another process does this run."""
         console.print(f"{run_id}  another process is at it", markup=False)
 
     def started(self, run_id: str) -> None:
@@ -132,7 +129,7 @@ class Bar(Listener):
         self._show()
 
     def died(self, run_id: str) -> None:
-        """Name what is tried again."""
+        """Say that this run is tried again."""
         self.running = [name for name in self.running if name != run_id]
         console.print(f"{run_id}  its process died, trying again", markup=False)
 
@@ -142,11 +139,11 @@ class Bar(Listener):
         self._settled(record.id)
 
     def failed(self, run_id: str, text: str) -> None:
-        """Name the failure above the bar."""
+        """Say above the bar that this run failed, and why."""
         console.print(f"{run_id}  failed: {reason(text)}", markup=False, style="red")
         self._settled(run_id)
 
 
 def progress(total: int) -> Lines | Bar:
-    """A bar where somebody looks at a terminal, lines where the output goes to a file."""
+    """A bar if the output is a terminal, else lines."""
     return Bar(total) if console.is_terminal else Lines(total)

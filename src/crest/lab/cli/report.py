@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from crest.lab.cli.console import TRIAL, console
-from crest.lab.cli.runs import RESULTS, experiments
+from crest.lab.cli.runs import ELSEWHERE, RESULTS, experiments, holds_trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,21 +60,24 @@ def report(
     output
         Where to write; outputs/report with the format's ending unless given, outputs/trial of a trial.
     quick
-        Of the trial, whose numbers mean nothing.
+        Report the trial that `crest run --quick` made. Its numbers mean nothing, so the report has no verdicts on them.
+        Understood by itself where the folder has trial runs alone.
     """
     from crest.files import whole_file
     from crest.lab.report import formats
     from crest.lab.runs.store import Store
 
     if not folder.is_dir():
-        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder")
+        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {ELSEWHERE}")
     format = format or _format_of(output)  # noqa: A001
     store = Store(folder)
     chosen = experiments(list(names), quick)
+    if not quick and holds_trial(chosen, store.ids()):
+        quick, chosen = True, experiments(list(names), quick=True)
     pieces = [one.piece(store) for one in chosen]
     if not any(piece.found for piece in pieces):
         raise ValueError(
-            f"folder must have records of {', '.join(names) or 'the catalog'}, got none in {folder}"
+            f"folder must have records of {', '.join(names) or 'the catalog'}, got none in {folder}: {ELSEWHERE}"
         )
     stem = "trial" if quick else "report"
     place = output or Path("outputs") / (stem if format == "png" else f"{stem}.{format}")

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from crest.lab.evidence.experiment import Experiment
 
 RESULTS = Path("results")
+ELSEWHERE = (
+    "name another folder with --folder, or work in a clone of the repository, whose folder results has the published "
+    "records"
+)
+"""What to do where there are no records."""
 
 
 def experiments(names: list[str], quick: bool) -> "list[Experiment]":
@@ -25,7 +30,14 @@ def experiments(names: list[str], quick: bool) -> "list[Experiment]":
     return [experiment.quick() for experiment in chosen] if quick else chosen
 
 
-def run(
+def holds_trial(chosen: "list[Experiment]", there: set[str]) -> bool:
+    """Whether these runs are of the experiments in their quick form, and none is of the experiments themselves."""
+    if not there or any(spec.id in there for one in chosen for spec in one.runs):
+        return False
+    return any(spec.id in there for one in chosen for spec in one.quick().runs)
+
+
+def run_experiments(
     *names: str,
     jobs: int | None = None,
     cluster: str | None = None,
@@ -45,7 +57,7 @@ def run(
     folder
         Where the records go, one JSON per run.
     quick
-        A trial of the machinery in seconds: one seed, 32 trajectories, two epochs. Its numbers mean nothing.
+        Make a trial: one seed, 32 trajectories, two epochs. It tries the machinery in seconds, and its numbers mean nothing.
     """
     from crest.lab.cli.progress import progress
     from crest.lab.evidence.experiment import distinct
@@ -120,7 +132,8 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     folder
         Where the records are.
     quick
-        Of the trial.
+        Count the runs of the trial that `crest run --quick` makes.
+        Understood by itself where the folder has trial runs alone.
     """
     from rich.table import Table
 
@@ -129,9 +142,15 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
 
     chosen = experiments(list(names), quick)
     if not folder.exists():
-        console.print(f"no records yet: {folder} does not exist", markup=False)
+        console.print(
+            f"no records yet: {folder} does not exist; `crest run` makes it, and --folder names another one",
+            markup=False,
+        )
     store = Store(folder) if folder.exists() else None
     there, failures = (set(), set()) if store is None else (store.ids(), store.failures())
+    if not quick and holds_trial(chosen, there | failures):
+        chosen = experiments(list(names), quick=True)
+        console.print(f"{folder} has trial runs alone (--quick): they are shown", markup=False)
     table = Table("experiment", "shows", "runs", "done", "missing", "failed", box=None, pad_edge=False)
     reasons: dict[str, str] = {}
     for experiment in chosen:

@@ -1,4 +1,4 @@
-"""`crest systems`: what the systems look like and whether they can be read."""
+"""`crest systems`: list and draw the systems, and say how well simple readers read them."""
 
 # ruff: noqa: PLC0415
 
@@ -12,14 +12,16 @@ from crest.lab.cli.console import console
 if TYPE_CHECKING:
     from crest.systems import Splits
 
-app = App(name="systems", help="The systems: what they look like and whether they can be read.")
+systems_app = App(
+    name="systems", help="Look at the systems: what they are, and how well simple readers read them."
+)
 
 # A development seed: reported results use 0 to 9.
 SEED = 1000
 MOST_ROWS = 20
 
 
-@app.command(name="list")
+@systems_app.command(name="list")
 def list_systems() -> None:
     """Print the simulators with their named regimes."""
     from crest.systems.regimes import REGIMES
@@ -30,8 +32,8 @@ def list_systems() -> None:
             console.print(f"  {name:<18}" + ", ".join(f"{key} = {value}" for key, value in changes.items()))
 
 
-@app.command
-def show(
+@systems_app.command(name="show")
+def show_system(
     system: str,
     *,
     regime_name: Annotated[str, Parameter(name="--regime")] = "default",
@@ -40,22 +42,23 @@ def show(
     output: Path | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Draw channels, events and cue of a few trajectories of rising label, and print how well it can be read.
+    """Draw a few trajectories with their events and cue, and print how well simple readers read the system.
 
     Parameters
     ----------
     system
         gear, impact or cwru.
     regime_name
-        A named regime; `crest systems list` has them.
+        A named regime. `crest systems list` prints them.
     seed
         Seed of the data; 0 to 9 are kept for reported results.
     rows
-        Trajectories to draw.
+        How many trajectories to draw. Their labels rise from top to bottom.
     output
-        Picture to write; outputs/SYSTEM-REGIME.png unless given.
+        The picture to write. Default: outputs/SYSTEM-REGIME.png.
     folder
-        Of the recordings, for cwru; the environment variable CREST_DATA, or a cache folder, unless given.
+        Where the recordings of cwru are. Default: the folder in the environment variable CREST_DATA, else a cache
+        folder.
     """
     from crest.lab.report.systems import system_figure
 

@@ -8,34 +8,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crest.lab.cli.console import console, errors
+from crest.lab.cli.runs import ELSEWHERE, RESULTS
 
 if TYPE_CHECKING:
     from crest.lab.runs.record import Record
     from crest.lab.runs.verify import Check
 
 
-def verify(
+def verify_records(
     *,
     sample: int,
-    folder: Path = Path("results"),
+    folder: Path = RESULTS,
     seed: int | None = None,
     cheapest: bool = False,
     jobs: int | None = None,
 ) -> None:
-    """Train some of the kept runs again and say whether the same comes out; exit status 1 where it does not.
+    """Train some of the kept runs again and compare the results. The exit status is 1 where they differ.
 
     Parameters
     ----------
     sample
-        How many runs, drawn at random.
+        How many runs to train. They are drawn at random.
     folder
-        Where the records are; nothing there is changed.
+        Where the records are. This command does not change them.
     seed
-        Of the draw, to have the same runs again; a fresh one, which is printed, unless given.
+        Seed of the draw: the same seed draws the same runs. Default: a new seed, which is printed.
     cheapest
-        Take the runs that took the shortest instead of random ones.
+        Take the runs that took the least time instead of random ones.
     jobs
-        Processes at a time, one thread each; as many as cores unless given.
+        How many processes to use, with one thread each. Default: one for each core.
     """
     from crest.lab.cli.progress import progress
     from crest.lab.runs import verify as verifying
@@ -45,7 +46,7 @@ def verify(
     if cheapest and seed is not None:
         raise ValueError(f"seed is for a random sample: with --cheapest nothing is drawn, got {seed}")
     if not folder.exists():
-        raise ValueError(f"folder must have the records of runs, but {folder} does not exist")
+        raise ValueError(f"folder must have the records of runs, but {folder} does not exist: {ELSEWHERE}")
     executor = LocalExecutor(jobs)
     here, absent = verifying.with_data(verifying.readable(Store(folder)))
     _say_what_is_left_out(absent)
@@ -59,7 +60,7 @@ def verify(
         chosen = verifying.drawn(here, sample, drawn_by)
         how = f"drawn with --seed {drawn_by}"
     console.print(f"{len(chosen)} of {len(here)} runs are done again, {how}", markup=False)
-    # As for `crest run`: ended by a signal, it leaves no folder of trial records behind.
+    # As in `crest run`: a command that is ended by a signal removes its temporary folder.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with executor, progress(total=len(chosen)) as listener:
         checks = verifying.verify(chosen, executor, listener=listener)
@@ -75,7 +76,7 @@ def verify(
 
 
 def _say_what_is_left_out(absent: dict[str, str]) -> None:
-    """One line for each reason, not for each run: a missing folder concerns all runs that read it."""
+    """Print a line for each reason instead of each run, because a missing folder concerns many runs."""
     for reason in dict.fromkeys(absent.values()):
         names = [name for name, why in absent.items() if why == reason]
         first, *_, remedy = reason.splitlines()
@@ -101,7 +102,7 @@ def _show(checks: "list[Check]") -> None:
 
 
 def _numbers(record: "Record") -> tuple[str, str, str]:
-    """ID and OOD error and CiE@1 on the ID split; a dash where nobody knows the events."""
+    """ID and OOD error and CiE@1 on the ID split; a dash where the events are not known."""
     credit = record.credit.get("id")
     return (
         f"{record.score.id:.3f}",

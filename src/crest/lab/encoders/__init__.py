@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from crest.checks.arguments import require_choice
 from crest.lab.encoders.attention import AttentionEncoder
 from crest.lab.encoders.base import WIDTH, Encoder
 from crest.lab.encoders.gru import GruEncoder
@@ -24,8 +25,7 @@ def make_encoder(name: str, channels: int, **options: Any) -> Encoder:
         >>> make_encoder("gru", 3).width
         32
     """
-    if name not in ENCODERS:
-        raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {name!r}")
+    require_choice("encoder", name, ENCODERS)
     return ENCODERS[name](channels, **options)
 
 

@@ -5,6 +5,7 @@ import abc
 from torch import nn
 
 from crest.arrays import Features, Signals
+from crest.checks.arguments import require
 
 WIDTH = 32
 """Feature channels D of every encoder, so that readouts and heads are the same size everywhere.
@@ -19,14 +20,13 @@ class Encoder(nn.Module, abc.ABC):
     Args:
         channels: number of input channels C.
         width: number of feature channels D.
-        **sizes: further sizes of the encoder, at least 1 each.
+        **sizes: further sizes of the encoder, whole numbers from 1 up.
     """
 
     def __init__(self, channels: int, width: int = WIDTH, **sizes: int) -> None:
         super().__init__()
         for name, value in {"channels": channels, "width": width, **sizes}.items():
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+            require(name, value, "be a whole number, 1 or more")
         self.channels = channels
         self.width = width
 

@@ -1,42 +1,42 @@
-"""The evidence: one file per table or figure, with its runs, its statistics and its figure."""
+"""The evidence: one file for each table or figure of the paper, with its runs, its claims and what it shows."""
 
-from crest.lab.evidence.adaptive import ADAPTIVE
-from crest.lab.evidence.baselines import BASELINES
-from crest.lab.evidence.budget import BUDGET
-from crest.lab.evidence.convergence import CONVERGENCE
-from crest.lab.evidence.cross import CROSS
-from crest.lab.evidence.cwru import CWRU
-from crest.lab.evidence.deletion import DELETION
-from crest.lab.evidence.direction import DIRECTION
-from crest.lab.evidence.dynamics import DYNAMICS
+from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
+from crest.lab.evidence.baselines import BASELINES_EXPERIMENT
+from crest.lab.evidence.budget import BUDGET_EXPERIMENT
+from crest.lab.evidence.convergence import CONVERGENCE_EXPERIMENT
+from crest.lab.evidence.cross import CROSS_EXPERIMENT
+from crest.lab.evidence.cwru import CWRU_EXPERIMENT
+from crest.lab.evidence.deletion import DELETION_EXPERIMENT
+from crest.lab.evidence.direction import DIRECTION_EXPERIMENT
+from crest.lab.evidence.dynamics import DYNAMICS_EXPERIMENT
 from crest.lab.evidence.experiment import Experiment
-from crest.lab.evidence.isolation import ISOLATION
-from crest.lab.evidence.main import MAIN
-from crest.lab.evidence.readouts import READOUTS
-from crest.lab.evidence.regimes import REGIMES
-from crest.lab.evidence.splitting import SPLITTING
-from crest.lab.evidence.teaser import TEASER
-from crest.lab.evidence.theory import THEORY
+from crest.lab.evidence.isolation import ISOLATION_EXPERIMENT
+from crest.lab.evidence.main import MAIN_EXPERIMENT
+from crest.lab.evidence.readouts import READOUTS_EXPERIMENT
+from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
+from crest.lab.evidence.splitting import SPLITTING_EXPERIMENT
+from crest.lab.evidence.teaser import TEASER_EXPERIMENT
+from crest.lab.evidence.theory import THEORY_EXPERIMENT
 
 CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
-        TEASER,
-        MAIN,
-        CROSS,
-        DYNAMICS,
-        ISOLATION,
-        BUDGET,
-        DIRECTION,
-        ADAPTIVE,
-        READOUTS,
-        BASELINES,
-        DELETION,
-        THEORY,
-        SPLITTING,
-        CWRU,
-        REGIMES,
-        CONVERGENCE,
+        TEASER_EXPERIMENT,
+        MAIN_EXPERIMENT,
+        CROSS_EXPERIMENT,
+        DYNAMICS_EXPERIMENT,
+        ISOLATION_EXPERIMENT,
+        BUDGET_EXPERIMENT,
+        DIRECTION_EXPERIMENT,
+        ADAPTIVE_EXPERIMENT,
+        READOUTS_EXPERIMENT,
+        BASELINES_EXPERIMENT,
+        DELETION_EXPERIMENT,
+        THEORY_EXPERIMENT,
+        SPLITTING_EXPERIMENT,
+        CWRU_EXPERIMENT,
+        REGIMES_EXPERIMENT,
+        CONVERGENCE_EXPERIMENT,
     )
 }
 """Experiments by name, in the order of the page."""

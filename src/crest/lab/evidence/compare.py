@@ -1,4 +1,4 @@
-"""Statistics that pieces share: which form of attention is the stronger, and CREST against it."""
+"""Statistics that pieces share: which form of attention is stronger, and how CREST compares with it."""
 
 import dataclasses
 import statistics
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from crest.lab.evidence.experiment import Found
-from crest.lab.evidence.shown import Claim, Verdict
+from crest.lab.evidence.settings import ATTENTION
+from crest.lab.evidence.shown import Claim, Comparison
 from crest.lab.evidence.stats import Paired, Spread, paired
 from crest.lab.runs.record import Record
-
-ATTENTION = ("attention", "scored_attention")
-"""Both forms of attention: a learned query's dot product, and an MLP's score."""
 
 
 def by_seed(records: Sequence[Record], split: str = "ood") -> dict[int, float]:
@@ -20,12 +18,12 @@ def by_seed(records: Sequence[Record], split: str = "ood") -> dict[int, float]:
 
 
 def mean_error(records: Sequence[Record], split: str = "ood") -> float:
-    """The mean over seeds."""
+    """The error of a split, the mean over seeds."""
     return statistics.fmean(by_seed(records, split).values())
 
 
-def error(records: Sequence[Record], split: str = "ood") -> str:
-    """Mean and deviation over seeds, as text; a dash without records."""
+def error_text(records: Sequence[Record], split: str = "ood") -> str:
+    """The error of a split with its deviation over seeds; a dash without records."""
     return str(Spread.of(list(by_seed(records, split).values()))) if records else "-"
 
 
@@ -34,17 +32,21 @@ def mean_credit(records: Sequence[Record], part: str) -> float:
     return statistics.fmean(getattr(record.credit["id"], part) for record in records)
 
 
-def credit(records: Sequence[Record], part: str) -> str:
-    """A part of the credit (cie, ecm, precision, chance) on the ID split, as text."""
+def credit_text(records: Sequence[Record], part: str) -> str:
+    """A part of the credit (cie, ecm, precision, chance) on the ID split with its deviation; a dash if unknown."""
     if not records or not all("id" in record.credit for record in records):
         return "-"
     return Spread.of([getattr(record.credit["id"], part) for record in records]).text(2)
 
 
+def against(records: Sequence[Record], baseline: Sequence[Record]) -> Paired | None:
+    """OOD errors compared with a baseline's on the same seeds; None where the seeds differ or there are none."""
+    errors, others = by_seed(records), by_seed(baseline)
+    return paired(errors, others) if errors and errors.keys() == others.keys() else None
+
+
 def stronger_attention(found: Found, **fields: Any) -> str | None:
     """The form of attention with the lower ID error in this setting; None while a run of one is missing."""
-    if not all(found.declared(**fields, readout=form) for form in ATTENTION):
-        return None
     if not all(found.complete(**fields, readout=form) for form in ATTENTION):
         return None
     forms = {form: found.of(**fields, readout=form) for form in ATTENTION}
@@ -72,13 +74,8 @@ class Contest:
 
 def contest(found: Found, **fields: Any) -> Contest | None:
     """CREST against the stronger attention; None while a run of the three is missing."""
-    readouts = (*ATTENTION, "crest")
-    if not all(found.declared(**fields, readout=readout) for readout in readouts):
-        return None
-    if not all(found.complete(**fields, readout=readout) for readout in readouts):
-        return None
     form = stronger_attention(found, **fields)
-    if form is None:
+    if form is None or not found.complete(**fields, readout="crest"):
         return None
     attention, crest = found.of(**fields, readout=form), found.of(**fields, readout="crest")
     return Contest(
@@ -86,41 +83,28 @@ def contest(found: Found, **fields: Any) -> Contest | None:
     )
 
 
-def percent(change: float, digits: int = 0) -> str:
-    """A relative change in words; claims have a digit more, so that no rounding meets a bar.
+def percent(change: float, digits: int = 0) -> Comparison:
+    """A relative change in words, with its sign.
+
+    A claim shows one digit more than a table, so that a rounded number does not seem to reach the claim's bar.
 
     Example:
         >>> percent(-0.294), percent(-0.294, 1)
         ('−29 %', '−29.4 %')
     """
-    return f"{change:+.{digits}%}".replace("-", "−").replace("%", " %")
+    return Comparison(f"{change:+.{digits}%}".replace("-", "−").replace("%", " %"))
 
 
-def verdict(holds: bool, partly: bool) -> Verdict:
-    """The word for what was found."""
-    return "holds" if holds else "partly" if partly else "does not hold"
-
-
-def missing(text: str, paper: str) -> Claim:
-    """A claim whose runs are not all there."""
-    return Claim(text=text, paper=paper, measured="", verdict="not measured")
-
-
-def lower_error_claim(text: str, paper: str, bar: float, result: Paired | None, against: str) -> Claim:
-    """Whether an error is lower by at least `bar` (-0.29 for 29 %), and on every seed.
+def lower_error_claim(claim: Claim, bar: float, result: Paired, rival: str) -> Claim:
+    """Whether an error is lower than a rival's by at least `bar` (-0.29 for 29 %), and on every seed.
 
     Partly: lower on average and by the signed-rank test at 0.05, or at the smallest p that the seeds allow.
     """
-    if result is None:
-        return missing(text, paper)
     sure = result.p <= max(0.05, result.smallest_p)
-    return Claim(
-        text=text,
-        paper=paper,
-        measured=f"{percent(result.change, 1)} against {against}, lower on {result.lower} of {result.seeds} seeds",
-        verdict=verdict(result.change <= bar and result.lower == result.seeds, result.change < 0 and sure),
+    return claim.judged(
+        f"{percent(result.change, 1)} against {rival}, lower on {result.lower} of {result.seeds} seeds",
+        holds=result.change <= bar and result.lower == result.seeds,
+        partly=result.change < 0 and sure,
         bar=f"{percent(bar)} or below, and lower on every seed",
-        seeds=result.seeds,
-        p=result.p,
-        smallest_p=result.smallest_p,
+        test=result,
     )

@@ -1,65 +1,63 @@
 """`make demo`: the failure and its repair on a small SG-Drive, on a development seed."""
 
-from crest.lab.evidence.compare import credit, error, percent, stronger_attention
+import dataclasses
+
+from crest.lab.evidence.compare import contest, percent, stronger_attention
 from crest.lab.evidence.experiment import Experiment, Found
-from crest.lab.evidence.main import FORMS
-from crest.lab.evidence.names import named
-from crest.lab.evidence.shown import Chart, Panel, Series, Shown, Table
+from crest.lab.evidence.grouped import RECORD_COLUMNS, by_readout, error_panel, errors_of, grouped_table
+from crest.lab.evidence.settings import DEVELOPMENT_SEED, FORMS
+from crest.lab.evidence.shown import Chart, Panel, Shown, Table
 from crest.lab.evidence.teaser import trajectory_panels
 from crest.lab.runs.grid import grid
 from crest.systems import Sizes
 
-SIZES = Sizes(train=512, id=128, ood=128)
 
-
-def table(found: Found) -> Table:
-    """Errors and credit of each readout; the change is against the form of attention marked *."""
-    form = stronger_attention(found)
-    rows = []
-    for readout in FORMS:
-        records = found.of(readout=readout)
-        change = ""
-        if readout == "crest" and form is not None and records:
-            change = percent(records[0].score.ood / found.of(readout=form)[0].score.ood - 1)
-        errors = (error(records, "id"), error(records), change)
-        where = (credit(records, part) for part in ("cie", "ecm", "chance"))
-        rows.append((named(readout) + (" *" if readout == form else ""), *errors, *where))
-    return Table(
-        name="demo",
-        caption=f"SG-Drive, {found.runs[0].sizes.train} training trajectories, one seed; errors in units of the label's "
+def _table(found: Found) -> Table:
+    """Errors and credit of each readout; the change is against the form of attention that has a star."""
+    duel = contest(found)
+    return grouped_table(
+        "demo",
+        f"SG-Drive, {found.runs[0].sizes.train} training trajectories, one seed; errors in units of the label's "
         "deviation. ID: as in training; OOD: the speed no longer tells the severity. * the form of attention with the lower ID "
         "error: ΔOOD is against it. CiE@1: how often the step with the most credit is an event; ECM: the share of the "
         "credit on events.",
-        header=("readout", "ID error", "OOD error", "ΔOOD", "CiE@1", "ECM", "chance"),
-        rows=tuple(rows),
+        ("readout", "ID error", "OOD error", "ΔOOD", "CiE@1", "ECM", "chance"),
+        {(form,): records for form, records in by_readout(found).items()},
+        {**RECORD_COLUMNS, "ID error": RECORD_COLUMNS["ID"], "OOD error": RECORD_COLUMNS["OOD"]},
+        extra={"ΔOOD": {} if duel is None else {("crest",): percent(duel.ood.change)}},
+        starred=[(stronger_attention(found) or "",)],
     )
 
 
-def show(found: Found) -> Shown:
-    """The table, one trajectory, and the errors."""
-    form = stronger_attention(found)
-    if form is None or not found.complete():
-        return Shown(tables=(table(found),))
-    bars = tuple(
-        Series(
-            name=f"{split.upper()} error",
-            x=[named(readout) for readout in FORMS],
-            y=[getattr(found.of(readout=readout)[0].score, split) for readout in FORMS],
-            look="bars",
-            colour=split,
-        )
-        for split in ("id", "ood")
+def _errors(found: Found) -> Panel:
+    """Errors of the one seed. One value has no deviation, so the bars have no whiskers."""
+    panel = error_panel("(d) errors", errors_of(by_readout(found)))
+    return dataclasses.replace(
+        panel, series=tuple(dataclasses.replace(series, spread=None) for series in panel.series)
     )
-    panels = trajectory_panels(found.of(readout=form)[0], found.of(readout="crest")[0])
-    panels.append(Panel(title="(d) errors", x_label="", y_label="error", series=bars))
-    caption = "The first OOD trajectory, its events shaded, and the errors of all three."
-    return Shown(tables=(table(found),), charts=(Chart(name="demo", caption=caption, panels=tuple(panels)),))
 
 
-DEMO = Experiment(
+def _show(found: Found) -> Shown:
+    duel = contest(found)
+    if duel is None:
+        return Shown(tables=(_table(found),))
+    chart = Chart(
+        name="demo",
+        caption="The first OOD trajectory, its events shaded, and the errors of all three.",
+        panels=(*trajectory_panels(duel.attention[0], duel.crest[0]), _errors(found)),
+    )
+    return Shown(tables=(_table(found),), charts=(chart,))
+
+
+DEMO_EXPERIMENT = Experiment(
     name="demo",
     evidence="Figure 1, in small",
     summary="A pooled model that looks right and fails when the cue breaks, and CREST in its place.",
-    show=show,
-    runs=grid([{"measures": ("traces",), "sizes": SIZES}], seed=1000, system="gear", readout=FORMS),
+    show=_show,
+    runs=grid(
+        [{"measures": ("traces",), "sizes": Sizes(train=512, id=128, ood=128)}],
+        seed=DEVELOPMENT_SEED,
+        system="gear",
+        readout=FORMS,
+    ),
 )

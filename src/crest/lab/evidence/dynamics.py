@@ -3,19 +3,21 @@
 import statistics
 from collections.abc import Sequence
 
-from crest.lab.evidence.compare import ATTENTION, missing, stronger_attention, verdict
+from crest.lab.evidence.compare import stronger_attention
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named
-from crest.lab.evidence.seeds import FIVE
+from crest.lab.evidence.settings import ATTENTION, FIVE
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
 
-TEXT = "While attention trains, its event credit peaks early and then falls below chance"
-PAPER = "peak early, end below chance"
+_CLAIM = Claim(
+    text="While attention trains, its event credit peaks early and then falls below chance",
+    paper="peak early, end below chance",
+)
 
 
-class Course:
+class _Course:
     """Errors and credit over epochs, averaged over seeds."""
 
     def __init__(self, records: Sequence[Record]) -> None:
@@ -34,7 +36,7 @@ class Course:
         return max(range(len(self.cie)), key=self.cie.__getitem__)
 
 
-def _panels(form: str, course: Course) -> tuple[Panel, Panel]:
+def _panels(form: str, course: _Course) -> tuple[Panel, Panel]:
     errors = tuple(
         Series(name=f"{split.upper()} error", x=course.epochs, y=values, colour=split)
         for split, values in (("id", course.id), ("ood", course.ood))
@@ -53,25 +55,23 @@ def _panels(form: str, course: Course) -> tuple[Panel, Panel]:
     )
 
 
-def _claim(course: Course) -> Claim:
+def _judged(course: _Course) -> Claim:
     peak, last = course.cie[course.peak], course.cie[-1]
     early = course.epochs[course.peak] <= course.epochs[-1] / 2
-    return Claim(
-        text=TEXT,
-        paper=PAPER,
-        measured=f"peak {peak:.2f} at epoch {course.epochs[course.peak]} of {course.epochs[-1]}, end {last:.2f}, "
+    return _CLAIM.judged(
+        f"peak {peak:.2f} at epoch {course.epochs[course.peak]} of {course.epochs[-1]}, end {last:.2f}, "
         f"chance {course.chance:.2f}; OOD {course.ood[-1] / course.id[-1]:.1f} times ID at the end",
+        holds=early and last < course.chance,
+        partly=early and last < 0.8 * peak,
         bar="the peak is in the first half, and the end below chance",
-        verdict=verdict(early and last < course.chance, early and last < 0.8 * peak),
         seeds=course.seeds,
     )
 
 
-def show(found: Found) -> Shown:
-    """Both forms of attention over epochs; the claim is about the stronger."""
-    courses = {form: Course(records) for form in ATTENTION if (records := found.of(readout=form))}
+def _show(found: Found) -> Shown:
+    courses = {form: _Course(records) for form in ATTENTION if (records := found.of(readout=form))}
     form = stronger_attention(found) if found.complete() else None
-    claim = missing(TEXT, PAPER) if form is None else _claim(courses[form])
+    claim = _CLAIM if form is None else _judged(courses[form])
     table = Table(
         name="dynamics",
         caption="Means over seeds at three moments of training.",
@@ -97,10 +97,10 @@ def show(found: Found) -> Shown:
     return Shown(tables=(table,), charts=(chart,) if courses else (), claims=(claim,))
 
 
-DYNAMICS = Experiment(
+DYNAMICS_EXPERIMENT = Experiment(
     name="dynamics",
     evidence="Figure 2",
     summary="What happens to event credit while attention learns?",
-    show=show,
-    runs=grid(seed=FIVE, system="gear", readout=["attention", "scored_attention"], observe_every=4),
+    show=_show,
+    runs=grid(seed=FIVE, system="gear", readout=ATTENTION, observe_every=4),
 )

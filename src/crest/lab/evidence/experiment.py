@@ -1,27 +1,26 @@
-"""Experiment: a piece of evidence as a value: its runs and studies, its statistics and its figure."""
+"""Experiment: the runs and studies behind a table or figure, and the function that makes it from their results."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from crest.lab.evidence.settings import DEVELOPMENT_SEED
 from crest.lab.evidence.shown import Piece, Shown
+from crest.lab.evidence.trial import as_trial
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.study import Study
 from crest.systems import Sizes
 
-# For development: reported results use 0 to 9.
-QUICK_SEED = 1000
-
 
 class Found:
-    """The records of an experiment that are there.
+    """The records that an experiment has so far.
 
     Args:
         runs: what was declared.
-        records: by id; those of other experiments are left out.
-        studies: results of the experiment's studies that are there, by name.
+        records: by id. Records of other experiments are ignored.
+        studies: results of the experiment's studies so far, by name.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class Found:
     def of(self, **fields: Any) -> list[Record]:
         """The records whose spec has these fields, by seed: `found.of(system="gear", readout="crest")`.
 
-        They must name one setting: a mean over two is an error.
+        The fields must name one setting, because a mean over two settings would mean nothing.
         """
         declared = self.declared(**fields)
         settings = {spec.setting for spec in declared}
@@ -53,9 +52,14 @@ class Found:
             spec for spec in self.runs if all(getattr(spec, name) == value for name, value in fields.items())
         ]
 
+    def count(self, **fields: Any) -> str:
+        """How many of the declared runs with these fields are there: 7/10."""
+        return f"{len(self.of(**fields))}/{len(self.declared(**fields))}"
+
     def complete(self, **fields: Any) -> bool:
-        """Whether every declared run with these fields is there."""
-        return all(spec.id in self.records for spec in self.declared(**fields))
+        """Whether runs with these fields are declared and every one of them is there."""
+        declared = self.declared(**fields)
+        return bool(declared) and all(spec.id in self.records for spec in declared)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -66,9 +70,10 @@ class Experiment:
         name: what `crest run` is told.
         evidence: the paper's table or figure, or the page of the docs that shows it.
         summary: what it asks, in one line.
-        show: statistics, tables and charts of what was found.
-        runs: the specs; an experiment may share some with another.
+        show: makes tables, charts and claims of what was found.
+        runs: the specs; two experiments may share some.
         studies: what it computes without training.
+        trial: whether the runs are those of a trial, whose numbers mean nothing.
     """
 
     name: str
@@ -77,16 +82,17 @@ class Experiment:
     show: Callable[[Found], Shown]
     runs: tuple[RunSpec, ...] = ()
     studies: tuple[Study, ...] = ()
+    trial: bool = False
 
     def quick(self) -> "Experiment":
-        """The same shape in seconds: the first seed, few trajectories, two epochs. Its numbers mean nothing."""
+        """The experiment as a trial: one seed, few trajectories, two epochs, in seconds. Its studies stay as they are."""
         first = min((spec.seed for spec in self.runs), default=0)
-        # Runs that differ in their schedule alone become one.
+        # All trials have one short schedule, so runs that differ in nothing else become one.
         runs = dict.fromkeys(_quick(spec) for spec in self.runs if spec.seed == first)
-        return dataclasses.replace(self, runs=tuple(runs))
+        return dataclasses.replace(self, runs=tuple(runs), trial=bool(runs))
 
     def piece(self, store: Store) -> Piece:
-        """What the records of the store show; nothing is trained."""
+        """What the store's records show so far. It reads records and trains nothing."""
         there = store.ids()
         records = {spec.id: store.read(spec.id) for spec in self.runs if spec.id in there}
         studies = {study.name: study.read(store.folder) for study in self.studies if study.done(store.folder)}
@@ -96,15 +102,19 @@ class Experiment:
             summary=self.summary,
             found=len(records) + len(studies),
             declared=len(self.runs) + len(self.studies),
-            command=f"crest run {self.name}",
-            shown=self.show(Found(self.runs, records, studies)),
+            command=f"crest run {self.name}{' --quick' if self.trial else ''}",
+            shown=self._shown(records, studies),
         )
+
+    def _shown(self, records: Mapping[str, Record], studies: Mapping[str, Any]) -> Shown:
+        shown = self.show(Found(self.runs, records, studies))
+        return as_trial(shown, self.show(Found(self.runs, {}, studies)).claims) if self.trial else shown
 
 
 def _quick(spec: RunSpec) -> RunSpec:
     return dataclasses.replace(
         spec,
-        seed=QUICK_SEED,
+        seed=DEVELOPMENT_SEED,
         sizes=Sizes(train=32, id=16, ood=16),
         schedule=dataclasses.replace(spec.training, epochs=2, batch=16),
         observe_every=min(spec.observe_every, 1),

@@ -1,4 +1,4 @@
-"""How tables, charts and the explorer call systems and readouts."""
+"""How tables, charts and the explorer call systems, readouts and encoders."""
 
 READOUT_NAMES = {
     "attention": "attention (dot)",
@@ -9,13 +9,14 @@ READOUT_NAMES = {
 }
 """Readouts whose key says too little."""
 SYSTEM_NAMES = {"gear": "SG-Drive", "impact": "Impact", "cwru": "CWRU"}
+ENCODER_NAMES = {"pointwise": "pointwise", "local": "convolution", "gru": "GRU", "attention": "Transformer"}
 
 
-def named(readout: str) -> str:
-    """A readout in words.
+def named(key: str) -> str:
+    """A readout or a system in words; other words stay as they are.
 
     Example:
-        >>> named("crest"), named("mean")
-        ('CREST', 'mean')
+        >>> named("crest"), named("mean"), named("gear")
+        ('CREST', 'mean', 'SG-Drive')
     """
-    return READOUT_NAMES.get(readout, readout)
+    return READOUT_NAMES.get(key) or SYSTEM_NAMES.get(key, key)

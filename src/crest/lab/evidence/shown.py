@@ -1,10 +1,19 @@
-"""What a piece of evidence shows, as plain values: tables, charts and claims. How they look is elsewhere."""
+"""What a piece of evidence shows, as plain values: tables, charts and claims. The report decides how they look."""
 
 import dataclasses
 from collections.abc import Sequence
 from typing import Literal
 
+from crest.lab.evidence.stats import Paired
+
+SeriesLook = Literal["line", "dashed", "points", "bars"]
 Verdict = Literal["holds", "partly", "does not hold", "not measured"]
+
+
+class Comparison(str):
+    """A cell that compares two settings: a relative change or a p. A trial does not show it."""
+
+    __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -12,12 +21,13 @@ class Series:
     """Points of one colour.
 
     Args:
-        name: what the legend calls it; series of one name in several panels share their entry.
+        name: its entry in the legend; series of the same name in several panels share one entry.
         x: numbers, or words for a bar chart.
         y: one value per x.
         spread: standard deviation of each value, drawn as a bar; None for none.
-        look: how it is drawn.
-        colour: a key of `crest.lab.report.colours.COLOURS`.
+        look: what kind of marks stand for its points.
+        colour: what the series stands for: a readout, a split, "event", "theory" and so on. The report has a
+            colour for each of these words.
         hover: a text per point, shown beside x and y; None for none.
     """
 
@@ -25,7 +35,7 @@ class Series:
     x: Sequence[float] | Sequence[str]
     y: Sequence[float]
     spread: Sequence[float] | None = None
-    look: Literal["line", "dashed", "points", "bars"] = "line"
+    look: SeriesLook = "line"
     colour: str = "other"
     hover: Sequence[str] | None = None
 
@@ -63,7 +73,7 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Panels side by side; `name` is the stem of its file."""
+    """Panels that belong together; `name` tells the chart apart from the others of its piece."""
 
     name: str
     caption: str
@@ -87,25 +97,61 @@ class Table:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A claim of the paper beside what was measured here."""
+    """A claim of the paper beside what was measured here; one that is not judged yet is not measured.
+
+    Example:
+        >>> claim = Claim(text="CREST errs less", paper="0.29")
+        >>> claim.verdict, claim.judged("0.31", holds=False, partly=True).verdict
+        ('not measured', 'partly')
+    """
 
     text: str
     paper: str
     """The paper's number."""
-    measured: str
-    """Ours; "" while runs are missing."""
-    verdict: Verdict
+    measured: str = ""
+    """What we measured; "" while runs are missing."""
+    verdict: Verdict = "not measured"
     bar: str = ""
-    """What "holds" asks for, in words; "" where the claim says it itself."""
+    """The condition for "holds", in words; "" where the claim's text says it."""
     seeds: int | None = None
     p: float | None = None
     smallest_p: float | None = None
     """The smallest p that this many seeds can give."""
 
+    def judged(
+        self,
+        measured: str,
+        *,
+        holds: bool,
+        partly: bool,
+        bar: str = "",
+        seeds: int | None = None,
+        test: Paired | None = None,
+    ) -> "Claim":
+        """The claim with what was measured and the verdict on it.
+
+        Args:
+            measured: our numbers, in words.
+            holds: whether the condition is met.
+            partly: whether at least the direction is right. It counts only where the claim does not hold.
+            bar: the condition for "holds", in words.
+            seeds: how many seeds the numbers rest on, where there is no test.
+            test: the comparison behind the claim; it brings its seeds and p.
+        """
+        return dataclasses.replace(
+            self,
+            measured=measured,
+            verdict="holds" if holds else "partly" if partly else "does not hold",
+            bar=bar,
+            seeds=seeds if test is None else test.seeds,
+            p=None if test is None else test.p,
+            smallest_p=None if test is None else test.smallest_p,
+        )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Shown:
-    """All that a piece shows; `notes` are paragraphs."""
+    """Everything that a piece shows; each note is a paragraph."""
 
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()

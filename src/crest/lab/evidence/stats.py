@@ -16,7 +16,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Of these values.
+        """Mean and deviation of these values.
 
         Example:
             >>> Spread.of([1.0, 3.0]).deviation
@@ -56,7 +56,7 @@ class Paired:
 
 
 def paired(errors: Mapping[int, float], baseline: Mapping[int, float]) -> Paired:
-    """Compare errors by seed with a baseline's.
+    """How errors by seed compare with a baseline's.
 
     Args:
         errors: by seed.

@@ -3,22 +3,29 @@
 import math
 import statistics
 
-from crest.lab.evidence.compare import mean_credit, missing, stronger_attention, verdict
+from crest.lab.evidence.compare import mean_credit, stronger_attention
 from crest.lab.evidence.experiment import Experiment, Found
-from crest.lab.evidence.main import FORMS, MAIN, SYSTEMS
-from crest.lab.evidence.names import SYSTEM_NAMES, named
+from crest.lab.evidence.grouped import by_readout, by_system, grouped_table
+from crest.lab.evidence.names import named
+from crest.lab.evidence.settings import HEADLINE_SYSTEMS, headline_runs
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.lab.evidence.theory_studies import DILUTION_STUDY, LAW, LAW_STUDY, MODEL
 from crest.lab.runs.record import Record
 
-AGREES = 0.02
+_AGREES = 0.02
 """How far a simulated risk may be from its closed form: samples are finite."""
 
-DILUTION = (
-    "Pooling dilutes sparse-event credit: closed form and simulation agree, credit falls as epsilon squared"
+_DILUTION = Claim(
+    text="Pooling dilutes sparse-event credit: closed form and simulation agree, credit falls as epsilon squared",
+    paper="Proposition 1",
 )
-SALIENCY = "Input saliency misses readout credit"
-LAW_TEXT = "The risk of the best selector is U-shaped in its budget, with the minimum at the event's length"
+_LAW = Claim(
+    text="The risk of the best selector is U-shaped in its budget, with the minimum at the event's length",
+    paper="Theorem 1",
+)
+_SALIENCY = Claim(
+    text="Input saliency misses readout credit", paper="sensitivity ratio of order one, credit negligible"
+)
 
 
 def _dilution_chart(study: dict[str, list[float]]) -> Chart:
@@ -65,35 +72,25 @@ def _dilution_chart(study: dict[str, list[float]]) -> Chart:
 
 
 def _law_chart(study: dict[str, list[float]]) -> Chart:
-    return Chart(
-        name="budget-law",
-        caption="Theorem 1: the risk of the best selector over its budget.",
-        panels=(
-            Panel(
-                title="Budget law",
-                x_label="selected steps K",
-                y_label="risk R(K)",
-                series=(
-                    Series(name="closed form", x=study["budget"], y=study["risk"], colour="theory"),
-                    Series(
-                        name="simulated",
-                        x=study["budget"],
-                        y=study["simulated"],
-                        look="points",
-                        colour="crest",
-                    ),
-                ),
-                marks=(Mark(name="K = L", axis="x", at=float(LAW["L"])),),
-                log_x=True,
-            ),
+    budget = study["budget"]
+    panel = Panel(
+        title="Budget law",
+        x_label="selected steps K",
+        y_label="risk R(K)",
+        series=(
+            Series(name="closed form", x=budget, y=study["risk"], colour="theory"),
+            Series(name="simulated", x=budget, y=study["simulated"], look="points", colour="crest"),
         ),
+        marks=(Mark(name="K = L", axis="x", at=float(LAW["L"])),),
+        log_x=True,
     )
+    caption = "Theorem 1: the risk of the best selector over its budget."
+    return Chart(name="budget-law", caption=caption, panels=(panel,))
 
 
 def _dilution_claim(study: dict[str, list[float]] | None) -> Claim:
-    paper = "Proposition 1"
     if study is None:
-        return missing(DILUTION, paper)
+        return _DILUTION
     off = max(
         abs(a - b)
         for law, points in (
@@ -103,33 +100,29 @@ def _dilution_claim(study: dict[str, list[float]] | None) -> Claim:
         )
         for a, b in zip(study[law], study[points], strict=True)
     )
-    # Of the simulated readers, not of the closed form: the slope between the smallest and the third event share.
-    ends = (
-        study["simulated_share"][2] / study["simulated_share"][0],
-        study["epsilon"][2] / study["epsilon"][0],
-    )
-    order = math.log(ends[0]) / math.log(ends[1]) if ends[0] > 0 else math.nan
-    return Claim(
-        text=DILUTION,
-        paper=paper,
-        measured=f"largest difference {off:.4f}; simulated order of the credit share below ε = {study['epsilon'][2]:g}: "
-        f"{order:.2f}; OOD risk at ε = {study['epsilon'][0]:g}: {study['simulated_ood'][0]:.2f}",
-        bar=f"differences below {AGREES}, order within 0.1 of 2",
-        verdict=verdict(off < AGREES and abs(order - 2) < 0.1, off < AGREES),
+    # The order of the simulated readers: the slope between the smallest and the third event share.
+    rise = study["simulated_share"][2] / study["simulated_share"][0]
+    epsilon = study["epsilon"]
+    order = math.log(rise) / math.log(epsilon[2] / epsilon[0]) if rise > 0 else math.nan
+    return _DILUTION.judged(
+        f"largest difference {off:.4f}; simulated order of the credit share below ε = {epsilon[2]:g}: "
+        f"{order:.2f}; OOD risk at ε = {epsilon[0]:g}: {study['simulated_ood'][0]:.2f}",
+        holds=off < _AGREES and abs(order - 2) < 0.1,
+        partly=off < _AGREES,
+        bar=f"differences below {_AGREES}, order within 0.1 of 2",
     )
 
 
 def _law_claim(study: dict[str, list[float]] | None) -> Claim:
     if study is None:
-        return missing(LAW_TEXT, "Theorem 1")
+        return _LAW
     off = max(abs(a - b) for a, b in zip(study["risk"], study["simulated"], strict=True))
     lowest = study["budget"][min(range(len(study["simulated"])), key=study["simulated"].__getitem__)]
-    return Claim(
-        text=LAW_TEXT,
-        paper="Theorem 1",
-        measured=f"simulated minimum at K = {lowest:.0f}, L = {LAW['L']}; largest difference {off:.4f}",
-        bar=f"the minimum is at L, differences below {AGREES}",
-        verdict=verdict(lowest == LAW["L"] and off < AGREES, off < AGREES),
+    return _LAW.judged(
+        f"simulated minimum at K = {lowest:.0f}, L = {LAW['L']}; largest difference {off:.4f}",
+        holds=lowest == LAW["L"] and off < _AGREES,
+        partly=off < _AGREES,
+        bar=f"the minimum is at L, differences below {_AGREES}",
     )
 
 
@@ -141,98 +134,87 @@ def _gradient(record: Record) -> float:
 
 
 def _saliency_claim(found: Found, study: dict[str, list[float]] | None) -> Claim:
-    paper = "sensitivity ratio of order one, credit negligible"
+    forms = {system: stronger_attention(found, system=system) for system in HEADLINE_SYSTEMS}
     if study is None or not found.complete():
-        return missing(SALIENCY, paper)
-    # Where events are as rare as two steps in a thousand.
+        return _SALIENCY
+    # The event share at which events are two steps in a thousand.
     place = 1
-    parts = [
-        f"ε = {study['epsilon'][place]:g}: sensitivity {study['sensitivity'][place]:.2f}, credit share {study['share'][place]:.4f}"
-    ]
+    sensitivity, share = study["sensitivity"][place], study["share"][place]
+    parts = [f"ε = {study['epsilon'][place]:g}: sensitivity {sensitivity:.2f}, credit share {share:.4f}"]
     clear = []
-    for system in SYSTEMS:
-        form = stronger_attention(found, system=system)
+    for system, form in forms.items():
         if form is None:
-            return missing(SALIENCY, paper)
+            return _SALIENCY
         records = found.of(system=system, readout=form)
         more = sum(_gradient(record) > record.credit["id"].ecm for record in records)
         clear.append(more / len(records))
         parts.append(
-            f"{SYSTEM_NAMES[system]}, {named(form)}: more of the gradient than of the credit on events on {more} of "
+            f"{named(system)}, {named(form)}: more of the gradient than of the credit on events on {more} of "
             f"{len(records)} seeds"
         )
-    theory = study["sensitivity"][place] > 10 * study["share"][place]
-    return Claim(
-        text=SALIENCY,
-        paper=paper,
-        measured="; ".join(parts),
+    theory = sensitivity > 10 * share
+    return _SALIENCY.judged(
+        "; ".join(parts),
+        holds=theory and min(clear) >= 0.9,
+        partly=theory and max(clear) >= 0.9,
         bar="so in the model, and on nine of ten seeds of both systems",
-        verdict=verdict(theory and min(clear) >= 0.9, theory and max(clear) >= 0.9),
         seeds=len(found.of(system="gear", readout="crest")),
     )
 
 
-def show(found: Found) -> Shown:
-    """Closed forms, simulation, and saliency beside credit of the trained models."""
-    first, second = found.studies.get(DILUTION_STUDY.name), found.studies.get(LAW_STUDY.name)
-    charts = []
-    rows: list[tuple[str, ...]] = []
-    if first is not None:
-        charts.append(_dilution_chart(first))
-        keys = (
-            "epsilon",
-            "risk_id",
-            "simulated_id",
-            "risk_ood",
-            "simulated_ood",
-            "share",
-            "simulated_share",
-            "sensitivity",
-        )
-        rows = [
-            tuple(f"{value:.4g}" for value in line)
-            for line in zip(*(first[key] for key in keys), strict=True)
-        ]
-    if second is not None:
-        charts.append(_law_chart(second))
-    trained = tuple(
-        (
-            SYSTEM_NAMES[system],
-            named(readout),
-            f"{statistics.fmean(map(_gradient, records)):.2f}",
-            f"{mean_credit(records, 'ecm'):.2f}",
-            f"{mean_credit(records, 'chance'):.2f}",
-        )
-        for system in SYSTEMS
-        for readout in FORMS
-        if (records := found.of(system=system, readout=readout))
+def _dilution_table(study: dict[str, list[float]] | None) -> Table:
+    keys = (
+        ("epsilon", "ε"),
+        ("risk_id", "R_id"),
+        ("simulated_id", "simulated"),
+        ("risk_ood", "R_ood"),
+        ("simulated_ood", "simulated"),
+        ("share", "ρ_E"),
+        ("simulated_share", "simulated"),
+        ("sensitivity", "w0/w1"),
     )
+    lines = () if study is None else zip(*(study[key] for key, _ in keys), strict=True)
+    return Table(
+        name="dilution",
+        caption=f"Two-channel model with T = {MODEL['T']}, s0 = {MODEL['s0']:g}, s1 = {MODEL['s1']:g}, gamma = {MODEL['gamma']:g}.",
+        header=tuple(heading for _, heading in keys),
+        rows=tuple(tuple(f"{value:.4g}" for value in line) for line in lines),
+    )
+
+
+def _saliency_table(found: Found) -> Table:
+    groups = by_system(lambda system: by_readout(found, system=system))
+    return grouped_table(
+        "saliency",
+        "Trained models (ID split): share of the input gradient on event steps, share of the credit at the "
+        "pooling interface, and chance.",
+        ("system", "readout", "gradient", "credit (ECM)", "chance"),
+        {words: records for words, records in groups.items() if records},
+        {
+            "gradient": lambda records: f"{statistics.fmean(map(_gradient, records)):.2f}",
+            "credit (ECM)": lambda records: f"{mean_credit(records, 'ecm'):.2f}",
+            "chance": lambda records: f"{mean_credit(records, 'chance'):.2f}",
+        },
+    )
+
+
+def _show(found: Found) -> Shown:
+    dilution, law = found.studies.get(DILUTION_STUDY.name), found.studies.get(LAW_STUDY.name)
     return Shown(
-        tables=(
-            Table(
-                name="dilution",
-                caption=f"Two-channel model with T = {MODEL['T']}, s0 = {MODEL['s0']:g}, s1 = {MODEL['s1']:g}, gamma = {MODEL['gamma']:g}.",
-                header=("ε", "R_id", "simulated", "R_ood", "simulated", "ρ_E", "simulated", "w0/w1"),
-                rows=tuple(rows),
-            ),
-            Table(
-                name="saliency",
-                caption="Trained models (ID split): share of the input gradient on event steps, share of the credit at the "
-                "pooling interface, and chance.",
-                header=("system", "readout", "gradient", "credit (ECM)", "chance"),
-                rows=trained,
-            ),
+        tables=(_dilution_table(dilution), _saliency_table(found)),
+        charts=(
+            *(() if dilution is None else (_dilution_chart(dilution),)),
+            *(() if law is None else (_law_chart(law),)),
         ),
-        charts=tuple(charts),
-        claims=(_dilution_claim(first), _law_claim(second), _saliency_claim(found, first)),
+        claims=(_dilution_claim(dilution), _law_claim(law), _saliency_claim(found, dilution)),
     )
 
 
-THEORY = Experiment(
+THEORY_EXPERIMENT = Experiment(
     name="theory",
     evidence="Propositions 1-2, Corollary 1, Theorem 1",
     summary="Do the closed forms hold in simulation, and does saliency see what the interface reads?",
-    show=show,
-    runs=MAIN.runs,
+    show=_show,
+    runs=headline_runs(),
     studies=(DILUTION_STUDY, LAW_STUDY),
 )

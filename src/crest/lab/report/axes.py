@@ -7,9 +7,9 @@ from crest.lab.evidence.shown import Mark, Panel, Series
 
 
 def words(panel: Panel) -> list[str] | None:
-    """The places of an axis of words, in the order in which they come; None for an axis of numbers.
+    """The words along an axis of words, in their order; None for an axis of numbers.
 
-    Bars stand on words even where these are numbers, so that they are equally wide and apart.
+    The numbers below bars count as words too, so that all bars are equally wide and equally far apart.
 
     Example:
         >>> bars = Series(name="", x=[8, 64], y=[1.0, 2.0], look="bars")
@@ -28,18 +28,18 @@ def places(series: Series) -> list[str]:
 
 
 def crowded(categories: Sequence[str]) -> bool:
-    """Whether upright words would run into each other under a panel of half a page."""
+    """Whether these words would overlap under a panel of half a page if they were not slanted."""
     return sum(len(word) for word in categories) > 32
 
 
 def lines_above(mark: Mark, panel: Panel) -> int:
-    """How many labels of other marks stand above the label of a mark on x: those that come before it."""
+    """How many labels are above the label of a mark on x: those of the marks before it."""
     along = [other for other in panel.marks if other.axis == "x"]
     return along.index(mark) if mark in along else 0
 
 
 def mark_is_late(mark: Mark, panel: Panel) -> bool:
-    """Whether a mark stands in the second half of what the axis spans: its label then goes before it.
+    """Whether a mark is in the second half of its axis. Its label is then placed before it instead of after it.
 
     Example:
         >>> line = Series(name="", x=[0, 10], y=[0.0, 1.0])

@@ -1,8 +1,8 @@
 """The colours and symbols of charts: one per readout and per part, the same on the page and in pictures."""
 
 COLOURS = {
-    # Okabe and Ito's set where a colour of it stands out on white and on the dark page alike; its orange and sky
-    # blue are a shade darker for that, and the readouts beyond its eight are as far off as there is room.
+    # Okabe and Ito's colours, as far as they stand out on the white and on the dark page. Orange and sky blue are a
+    # shade darker than theirs for that reason. Readouts beyond their eight colours have colours far from these.
     "attention": "#0072B2",
     "scored_attention": "#2E9BD6",
     "crest": "#D55E00",
@@ -57,7 +57,7 @@ def colour(key: str) -> str:
 
 
 def faded(key: str, opacity: float) -> str:
-    """The colour of a key, let through to some degree, as CSS writes it.
+    """The colour of a key with an opacity, in CSS notation.
 
     Example:
         >>> faded("crest", 0.2)

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from crest.lab.evidence.names import SYSTEM_NAMES, named
+from crest.lab.evidence.names import named
 from crest.lab.report.colours import COLOURS
-from crest.lab.runs.record import Record, Trace, Traces
+from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
+from crest.probes import Trace, Traces
 
-DIGITS = 5
-"""Of every number on the page: finer than a pixel, and half of the size."""
+_DIGITS = 5
+"""Significant digits of every number on the page. They are finer than a pixel and halve the page's size."""
 
 
 def explorer_data(explored: Sequence[Record]) -> list[dict[str, Any]]:
@@ -56,7 +57,7 @@ def _trajectory(trace: Trace) -> dict[str, Any]:
         "split": trace.split,
         "index": trace.index,
         "y": _short(trace.y),
-        "cue": None if trace.cue is None else _short(trace.cue),
+        "cue": _short(trace.cue),
         "signals": [_shorts(signal) for signal in trace.signals],
         "events": trace.events,
     }
@@ -77,7 +78,7 @@ def _reading(trace: Trace) -> dict[str, Any]:
         "prediction": _short(trace.prediction),
         "credit": _shorts(trace.credit),
         "transience": _shorts(trace.transience),
-        "votes": None if trace.votes is None else _shorts(trace.votes),
+        "votes": _shorts(trace.votes),
     }
 
 
@@ -88,20 +89,20 @@ def _traces(record: Record) -> Traces:
 
 
 def _same_data(one: Trace, other: Trace) -> bool:
-    """Whether two readouts were shown the same; machines may differ in the last bits of a simulation."""
+    """Whether two traces are of the same trajectory. Simulations may differ in their last bits between machines."""
     if one.events != other.events or np.shape(one.signals) != np.shape(other.signals):
         return False
     return np.allclose(one.signals, other.signals, rtol=1e-3, atol=1e-3)
 
 
 def _data_key(spec: RunSpec) -> str:
-    """What decides the trajectories of a run: no part of its model."""
+    """The part of a spec that decides its trajectories. The model has no part in it."""
     return repr((spec.system, spec.regime, sorted(spec.system_options.items()), spec.seed, spec.sizes))
 
 
 def _system_words(spec: RunSpec) -> list[str]:
-    """Names of a run's data, from what always says it to what only tells apart."""
-    system = SYSTEM_NAMES.get(spec.system, spec.system)
+    """Names of a run's data: the first is always shown, the others only where they tell two runs apart."""
+    system = named(spec.system)
     name = system if spec.regime == "default" else f"{system}, {spec.regime}"
     return [name, _options(spec.system_options), f"seed {spec.seed}", f"{spec.sizes}"]
 
@@ -116,7 +117,7 @@ def _options(options: Mapping[str, Any]) -> str:
 
 
 def _told_apart(names: Sequence[Sequence[str]]) -> list[str]:
-    """A name for each, of as few of its words as tell all of them apart; words that all share say nothing."""
+    """A name for each, made of as few of its words as tell all names apart. Words that all have in common are left out."""
     differing = [column for column in range(1, len(names[0])) if len({words[column] for words in names}) > 1]
     shown = [words[0] for words in names]
     for column in differing:
@@ -129,9 +130,9 @@ def _told_apart(names: Sequence[Sequence[str]]) -> list[str]:
     return shown
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{_DIGITS}g}")
 
 
-def _shorts(values: Sequence[float]) -> list[float]:
-    return [_short(value) for value in values]
+def _shorts(values: Sequence[float] | None) -> list[float | None] | None:
+    return None if values is None else [_short(value) for value in values]

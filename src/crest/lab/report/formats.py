@@ -44,7 +44,7 @@ def write_pdf(pieces: Sequence[Piece], path: Path) -> None:
 def write_png(pieces: Sequence[Piece], folder: Path) -> list[Path]:
     """Write each chart and each table to `<piece>-<name>.png` in the folder, which is made if need be.
 
-    A table that is called as a chart of its piece is written to `<piece>-<name>-table.png`.
+    A table that has the same name as a chart of its piece is written to `<piece>-<name>-table.png`.
     """
     figures: list[tuple[str, Figure]] = []
     for piece in pieces:
@@ -103,7 +103,7 @@ def table_markdown(table: Table) -> str:
 
 
 def verdict_tables(pieces: Sequence[Piece], *, claims: int | None) -> list[Table]:
-    """The claims of all pieces beside what was measured; so many to a table, or all in one."""
+    """The claims of all pieces beside what was measured, with at most `claims` rows to a table, or all in one table."""
     rows = [
         (
             claim.text,

@@ -67,7 +67,7 @@ def slug(text: str) -> str:
 
 
 def _data(value: Any) -> markupsafe.Markup:
-    """JSON that cannot end the script tag around it."""
+    """The value as JSON. Text in it cannot end the script tag that surrounds it."""
     if isinstance(value, go.Figure):
         text: str = value.to_json()
     else:
@@ -76,7 +76,7 @@ def _data(value: Any) -> markupsafe.Markup:
 
 
 def _number(cell: str) -> bool:
-    """Whether a cell of a table begins as a number does, so that it stands at the right."""
+    """Whether a cell of a table begins with a number. Such cells are aligned to the right."""
     return re.match("[-+\u2212±~<>≤≥]?\\s*[.\\d]", cell) is not None
 
 
@@ -86,7 +86,7 @@ def _unbroken(text: str) -> str:
 
 
 def _as_it_is(environment: jinja2.Environment, name: str) -> markupsafe.Markup:
-    """Our own style sheet or script: written into the page without being read as a template."""
+    """A style sheet or script of ours, copied into the page. It is not read as a template."""
     if environment.loader is None:
         raise ValueError(f"environment must have a loader to read {name}")
     return markupsafe.Markup(environment.loader.get_source(environment, name)[0])

@@ -71,7 +71,7 @@ def table_picture(table: Table) -> Figure:
         x = 0.2
         for column, parts in enumerate(row):
             ends = column > 0 and len(parts) == 1
-            # Line by line from its foot: only so all cells of a row stand level.
+            # Each line is placed by its baseline, so that all cells of a row are level.
             for place, part in enumerate(parts):
                 axes.text(
                     x + widths[column] - gap if ends else x,
@@ -125,7 +125,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 
 def _number_ticks(axis: Axis) -> None:
-    """Plain numbers beside a logarithmic axis, and none but the powers of ten where those are enough."""
+    """Write plain numbers on a logarithmic axis, and only the powers of ten where there are enough of them."""
     axis.set_major_formatter(LogFormatter())
     axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.2, 0.5)))
 
@@ -170,7 +170,7 @@ def _mark(axes: Axes, mark: Mark, panel: Panel) -> None:
         (axes.axvspan if along_x else axes.axhspan)(mark.at, mark.to, color=ink, alpha=0.15, lw=0)
     else:
         (axes.axvline if along_x else axes.axhline)(mark.at, color=ink, lw=1.2, ls=":")
-    # From the edge of the panel for one coordinate, from the mark for the other.
+    # One coordinate is measured from the edge of the panel, the other from the mark.
     if along_x:
         place, offset, across = (mark.at, 0.99), (-3 if late else 3, 0), axes.get_xaxis_transform()
     else:
@@ -216,10 +216,10 @@ def _inches(text: str, size: float) -> float:
 
 
 def _wrapped(text: str, width: float, size: float) -> str:
-    """The text in lines that fit a figure of so many inches: a letter is about half as wide as it is high."""
+    """The text broken into lines that fit a figure of this width in inches. A letter is about half as wide as high."""
     return _plain("\n".join(textwrap.wrap(text, int((width - 0.3) * 72 / (0.56 * size)))))
 
 
 def _plain(text: str) -> str:
-    """Words as they are: matplotlib reads formulas between dollars."""
+    """The text with its dollars escaped, because matplotlib reads formulas between dollars."""
     return text.replace("$", r"\$")

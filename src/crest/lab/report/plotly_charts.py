@@ -11,12 +11,12 @@ from crest.lab.evidence.shown import Chart, Mark, Panel, Series
 from crest.lab.report.axes import crowded, lines_above, mark_is_late, places, words
 from crest.lab.report.colours import SYMBOLS, colour, faded
 
-# Pixels. A panel keeps its height whatever the legend takes: the page's script sees to that.
+# Pixels. The page's script keeps a panel at its height, however much room the legend takes.
 PANEL, GAP, TOP, BOTTOM = 280, 100, 34, 100
 SLANTED = 56
-"""More room below panels whose words stand aslant."""
+"""Additional room below panels whose words are slanted."""
 TEXT, GRID = "#808080", "rgba(128, 128, 128, 0.25)"
-"""Readable on light and on dark; the page puts its own colours in their place."""
+"""Readable on a light and on a dark page; the page's script replaces them by the page's own colours."""
 
 
 def plotly_figure(chart: Chart) -> go.Figure:
@@ -110,7 +110,7 @@ def _title(panel: Panel, suffix: str) -> dict[str, Any]:
 
 
 def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
-    """Where the panels are with so many to a row, as a change of the layout, and the height of it."""
+    """The places of the panels with this many in a row, as a change of the layout, and the height that it needs."""
     columns = min(columns, len(chart.panels))
     rows = math.ceil(len(chart.panels) / columns)
     slanted = any(crowded(words(panel) or []) for panel in chart.panels)
@@ -156,7 +156,7 @@ def _trace(series: Series, panel: Panel, suffix: str, *, first: bool) -> Any:
 
 
 def _sparse(series: Series) -> bool:
-    """Whether points are so few that their symbols do not hide the line."""
+    """Whether there are few enough points that their symbols leave the line visible."""
     return series.look == "line" and len(series.x) <= 16
 
 
@@ -208,5 +208,5 @@ def _shape(mark: Mark, panel: Panel, suffix: str) -> Mapping[str, Any]:
 
 
 def _text(text: str) -> str:
-    """Words as they are: plotly reads a few tags in what it writes."""
+    """The text with its tags escaped, because plotly would interpret some of them."""
     return html.escape(text, quote=False)

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from crest.systems.base import Trajectories
 
-SIGNAL = "#0072B2"
-EVENT = "#F0E442"
-CORE = "#E69F00"
-QUIET = "#666666"
+_SIGNAL = "#0072B2"
+_EVENT = "#F0E442"
+_CORE = "#E69F00"
+_QUIET = "#666666"
 
 
 def system_figure(data: Trajectories, rows: int = 4, steps: int | None = None) -> Figure:
@@ -34,18 +34,18 @@ def system_figure(data: Trajectories, rows: int = 4, steps: int | None = None) -
         for column, name in enumerate(data.channels):
             panel = axes[row, column]
             if data.events is not None:
-                _shade(panel, data.events[index, :steps], time, EVENT)
+                _shade(panel, data.events[index, :steps], time, _EVENT)
             if "core" in data.extra:
-                _shade(panel, data.extra["core"][index, :steps], time, CORE)
-            panel.plot(time, data.x[index, :steps, column], color=SIGNAL, lw=0.7)
+                _shade(panel, data.extra["core"][index, :steps], time, _CORE)
+            panel.plot(time, data.x[index, :steps, column], color=_SIGNAL, lw=0.7)
             panel.spines[["top", "right"]].set_visible(False)
-            panel.tick_params(colors=QUIET, labelsize=8)
+            panel.tick_params(colors=_QUIET, labelsize=8)
             if row == 0:
                 panel.set_title(name, loc="left", fontsize=10)
         cue = "" if data.proxy is None else f"\ncue {data.proxy[index]:+.2f}"
-        axes[row, 0].set_ylabel(f"y {data.y[index]:+.2f}{cue}", fontsize=9, color=QUIET)
+        axes[row, 0].set_ylabel(f"y {data.y[index]:+.2f}{cue}", fontsize=9, color=_QUIET)
     for panel in axes[-1]:
-        panel.set_xlabel(f"step, {data.sample_rate:g} per unit of time", fontsize=9, color=QUIET)
+        panel.set_xlabel(f"step, {data.sample_rate:g} per unit of time", fontsize=9, color=_QUIET)
     shaded = "" if data.events is None else "; events shaded"
     shaded += ", their core darker" if "core" in data.extra else ""
     figure.suptitle(f"{data.source}{shaded}", x=0.01, ha="left", fontsize=11)

@@ -15,6 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
+from crest.checks.arguments import require
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -66,8 +68,7 @@ class LocalExecutor(RunExecutor):
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = cores() if jobs is None else jobs
-        if self._jobs < 1:
-            raise ValueError(f"jobs must be at least 1, got {jobs}")
+        require("jobs", self._jobs, "be a whole number, 1 or more")
         self.name = f"this machine ({self._jobs} processes)"
         self._seats: list[_Seat] = []
         self._closed = False
@@ -242,5 +243,5 @@ class ClusterExecutor(RunExecutor):
         self._client.close()
 
     def abandon(self) -> None:
-        """Cancel what is in flight; a worker that is in the middle of a run ends it for nobody."""
+        """Cancel the runs that were handed out. A worker in the middle of one finishes it, and its result is dropped."""
         self.shutdown(wait=False)

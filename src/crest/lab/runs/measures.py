@@ -1,64 +1,59 @@
-"""What a run measures on request: the harm of deleting steps, and some trajectories step by step."""
+"""What a run measures on request, by the probes: deletion, saliency, and some trajectories step by step."""
 
-import functools
 from collections.abc import Callable
-from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from crest import rng
-from crest.arrays import Features, StepScores
-from crest.lab.evaluation import BATCH, evaluating
+from crest.arrays import EventMask, Features, Signals, StepScores
 from crest.lab.model import Model
-from crest.lab.runs.record import CreditMeans, Harm, Trace, Traces
-from crest.probes import deletion, error_without, saliency
-from crest.probes.credit import (
-    chance_level,
-    credit_in_event_at_1,
-    event_credit_mass,
+from crest.probes import (
+    CreditMeans,
+    DeletionCurve,
+    Trace,
+    Traces,
+    batches_of,
+    credit_of_scores,
+    deletion_by,
+    evaluating,
+    in_batches,
     positive_credit,
-    precision_at_event_rate,
+    saliency,
     step_scores,
+    step_traces,
 )
-from crest.readouts import CrestReadout
+from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.base import WeightedReadout
 from crest.readouts.transience import channel_transience, transience_profile
 from crest.systems import Splits, Trajectories
 
-Rating: TypeAlias = Callable[[Model, Features, Tensor | None], StepScores]
-
 # Trajectories of each split: enough to choose from, and a record stays below half a megabyte.
 TRACED = 4
-DIGITS = 4
+_DIGITS = 4
 
 
-def measured_harm(model: Model, data: Trajectories, seed: int) -> dict[str, Harm]:
+def measured_deletion(model: Model, data: Trajectories, seed: int) -> dict[str, DeletionCurve]:
     """Errors after interpolating out steps: by credit, by the readout's own rating, at random, the events."""
     x, y, events, _ = data.tensors()
     if events is None:
         raise ValueError("data must have events to measure deletion, got none")
     known = events
-    ratings = {"credit": _rated(model, data, _credit)}
-    own = _own_rating(model)
-    if own is not None:
-        ratings["rated"] = _rated(model, data, own)
-    ratings["random"] = torch.from_numpy(rng.generator(seed, "deletion/random").random(known.shape))
+    rate = _own_rating(model)
 
-    def answer(inputs: Tensor) -> Tensor:
-        places = [slice(start, start + BATCH) for start in range(0, len(inputs), BATCH)]
-        return torch.cat([model(inputs[place], known[place]) for place in places])
+    def answer(inputs: Signals) -> Tensor:
+        return in_batches(model, batches_of(inputs, known))
+
+    def credited(rows: Signals, inside: EventMask) -> StepScores:
+        features = model.features(rows)
+        return positive_credit(step_scores(features, model.pool(features, inside)))
 
     with evaluating(model):
-        curves = {name: deletion(answer, x, y, rating) for name, rating in ratings.items()}
-        without = error_without(answer, x, y, known)
-    untouched, share = curves["random"].errors[0], known.float().mean().item()
-    return {
-        **{
-            name: Harm(fractions=[*curve.fractions], errors=[*curve.errors]) for name, curve in curves.items()
-        },
-        "events": Harm(fractions=[0.0, share], errors=[untouched, without]),
-    }
+        ratings = {"credit": in_batches(credited, batches_of(x, known))}
+        if rate is not None:
+            ratings["rated"] = in_batches(lambda rows: rate(model.features(rows)), batches_of(x))
+    ratings["random"] = torch.from_numpy(rng.generator(seed, "deletion/random").random(known.shape))
+    return deletion_by(answer, x, y, ratings, events=known)
 
 
 def measured_saliency(model: Model, data: Trajectories) -> CreditMeans | None:
@@ -66,30 +61,17 @@ def measured_saliency(model: Model, data: Trajectories) -> CreditMeans | None:
 
     None where no trajectory has an event.
     """
-    if data.events is None:
+    x, _, events, _ = data.tensors()
+    if events is None:
         raise ValueError("data must have events to measure saliency, got none")
-    scores = []
+
+    def gradient(rows: Signals, inside: EventMask) -> StepScores:
+        return saliency(lambda inputs: model(inputs, inside), rows)
+
     with evaluating(model):
-        for start in range(0, len(data), BATCH):
-            x, _, known, _ = data[start : start + BATCH].tensors()
-            # It takes gradients by itself, here too.
-            scores.append(saliency(functools.partial(model, events=known), x))
-    found = torch.cat(scores)
-    events = torch.from_numpy(data.events)
-    counted = events.any(1)
-    if not counted.any():
-        return None
-    parts = {
-        "cie": credit_in_event_at_1(found, events),
-        "ecm": event_credit_mass(found, events),
-        "precision": precision_at_event_rate(found, events),
-        "chance": chance_level(events),
-    }
-    return CreditMeans(
-        **{name: values[counted].mean().item() for name, values in parts.items()},
-        counted=int(counted.sum()),
-        without_events=int((~counted).sum()),
-    )
+        scores = in_batches(gradient, batches_of(x, events))
+    # The published records were averaged in float32: a run of today must give their bits.
+    return credit_of_scores(scores, events).averages(torch.float32)
 
 
 def measured_traces(model: Model, splits: Splits) -> Traces:
@@ -100,69 +82,33 @@ def measured_traces(model: Model, splits: Splits) -> Traces:
 
 def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
     x, y, events, cue = data.tensors()
+    readout = model.readout
+    # CREST's own constants where it is CREST, else the defaults.
+    config = readout.config if isinstance(readout, CrestReadout) else CrestConfig()
     with evaluating(model):
         features = model.features(x)
-        answers = model(x, events)
-        positive = _credit(model, features, events)
-        transience = transience_profile(channel_transience(features))
-        votes = _votes(model, features, events) if isinstance(model.readout, CrestReadout) else None
-    credit = positive / positive.sum(1, keepdim=True).clamp(min=torch.finfo(positive.dtype).tiny)
-    return [
-        Trace(
+        return step_traces(
+            x,
+            features,
+            model.pool(features, events),
+            predictions=model(x, events),
+            targets=y,
+            cue=cue,
+            events=events,
+            transience=transience_profile(
+                channel_transience(features, sigma=config.sigma, delta=config.delta)
+            ),
+            votes=readout.votes(features) if isinstance(readout, CrestReadout) else None,
             split=split,
-            index=i,
-            y=_short(y[i]),
-            cue=None if cue is None else _short(cue[i]),
-            prediction=_short(answers[i]),
-            signals=[_shorts(signal) for signal in x[i].T],
-            events=None if events is None else events[i].nonzero().flatten().tolist(),
-            credit=_shorts(credit[i]),
-            transience=_shorts(transience[i]),
-            votes=None if votes is None else _shorts(votes[i]),
+            digits=_DIGITS,
         )
-        for i in range(len(data))
-    ]
 
 
-def _short(value: Tensor | float) -> float:
-    return float(f"{float(value):.{DIGITS}g}")
-
-
-def _shorts(values: Tensor) -> list[float]:
-    return [_short(value) for value in values.tolist()]
-
-
-def _rated(model: Model, data: Trajectories, rate: Rating) -> Tensor:
-    """The rating of every step (N, T), a batch at a time."""
-    parts = []
-    with evaluating(model):
-        for start in range(0, len(data), BATCH):
-            x, _, events, _ = data[start : start + BATCH].tensors()
-            parts.append(rate(model, model.features(x), events))
-    return torch.cat(parts)
-
-
-def _credit(model: Model, features: Features, events: Tensor | None) -> StepScores:
-    return positive_credit(step_scores(features, model.pool(features, events)))
-
-
-def _votes(model: Model, features: Features, _: Tensor | None) -> StepScores:
-    readout = model.readout
-    if not isinstance(readout, CrestReadout):
-        raise ValueError(f"readout must be CREST's to have votes, got {type(readout).__name__}")
-    return readout.votes(features) / features.shape[-1]
-
-
-def _weights(model: Model, features: Features, _: Tensor | None) -> StepScores:
-    readout = model.readout
-    if not isinstance(readout, WeightedReadout):
-        raise ValueError(f"readout must have step weights, got {type(readout).__name__}")
-    return readout.step_weights(features)
-
-
-def _own_rating(model: Model) -> Rating | None:
+def _own_rating(model: Model) -> Callable[[Features], Tensor] | None:
     """What the readout itself says about its steps: CREST's votes, learned weights, else nothing."""
-    if isinstance(model.readout, CrestReadout):
-        return _votes
-    learned = isinstance(model.readout, WeightedReadout) and list(model.readout.parameters())
-    return _weights if learned else None
+    readout = model.readout
+    if isinstance(readout, CrestReadout):
+        return readout.votes
+    if isinstance(readout, WeightedReadout) and list(readout.parameters()):
+        return readout.step_weights
+    return None

@@ -7,20 +7,7 @@ from typing import Any
 
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class CreditMeans:
-    """Credit of one split, averaged over its trajectories with events."""
-
-    cie: float
-    ecm: float
-    precision: float
-    chance: float
-    counted: int
-    """Trajectories with events: those that the averages are over."""
-    without_events: int
-    """Trajectories without, which have no credit."""
+from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,49 +20,10 @@ class Look:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Harm:
-    """Errors (ID) after ever larger shares of the steps were interpolated out, by what chose them."""
-
-    fractions: list[float]
-    """Shares of the steps; the first is 0."""
-    errors: list[float]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Trace:
-    """One trajectory step by step: what the model saw and where it reads."""
-
-    split: str
-    """"id" or "ood"."""
-    index: int
-    """Its place in the split."""
-    y: float
-    cue: float | None
-    prediction: float
-    signals: list[list[float]]
-    """The channels, each with its values over time."""
-    events: list[int] | None
-    """Event steps; None where nobody knows them."""
-    credit: list[float]
-    """Share of the positive credit of each step, at the pooling interface."""
-    transience: list[float]
-    """The profile r_t of the features."""
-    votes: list[float] | None
-    """Share of the feature channels that selected each step; None for readouts that select none."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Traces:
-    """Some trajectories step by step."""
-
-    channels: list[str]
-    sample_rate: float
-    rows: list[Trace]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Record:
     """A finished run: its spec, what was measured, and what it took.
+
+    A field that is added later has a default, which says what a record from before it means: docs/runs.md#one-run.
 
     Args:
         id: the spec's when it was run: the name of the file.
@@ -109,7 +57,7 @@ class Record:
     id_errors: list[float]
     kept_epoch: int
     looks: list[Look]
-    deletion: Mapping[str, Harm]
+    deletion: Mapping[str, DeletionCurve]
     saliency: CreditMeans | None
     traces: Traces | None
     seconds: Mapping[str, float]
@@ -137,6 +85,9 @@ class Record:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
         """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
+        unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(cls)})
+        if unknown:
+            raise ValueError(f"it has {', '.join(unknown)}, which this version of crest does not know")
         return cls(
             **{
                 **fields,
@@ -145,7 +96,7 @@ class Record:
                 "credit": {name: CreditMeans(**part) for name, part in fields["credit"].items()},
                 "budget": {name: Budget(**part) for name, part in fields["budget"].items()},
                 "looks": [_look(part) for part in fields["looks"]],
-                "deletion": {name: Harm(**part) for name, part in fields["deletion"].items()},
+                "deletion": {name: _curve(part) for name, part in fields["deletion"].items()},
                 "saliency": None if fields["saliency"] is None else CreditMeans(**fields["saliency"]),
                 "traces": None if fields["traces"] is None else _traces(fields["traces"]),
             }
@@ -159,6 +110,11 @@ def _look(fields: Mapping[str, Any]) -> Look:
         score=Score(**fields["score"]),
         credit=None if means is None else CreditMeans(**means),
     )
+
+
+def _curve(fields: Mapping[str, Any]) -> DeletionCurve:
+    # JSON has lists where a curve has tuples; a curve that was read must equal the one that was written.
+    return DeletionCurve(**{name: tuple(values) for name, values in fields.items()})
 
 
 def _traces(fields: Mapping[str, Any]) -> Traces:

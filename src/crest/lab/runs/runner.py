@@ -13,12 +13,12 @@ from crest.lab.model import Model
 from crest.lab.objectives import make_objective
 from crest.lab.runs.checkpoint import save_checkpoint
 from crest.lab.runs.datasets import splits_of
-from crest.lab.runs.measures import measured_harm, measured_saliency, measured_traces
+from crest.lab.runs.measures import measured_deletion, measured_saliency, measured_traces
 from crest.lab.runs.provenance import commit, peak_memory, start_measuring_memory, versions
-from crest.lab.runs.record import CreditMeans, Look, Record
+from crest.lab.runs.record import Look, Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import fit
-from crest.probes import Credit
+from crest.probes import Credit, CreditMeans
 
 # Layers draw their first weights from torch's global state: one run at a time in a process, whatever the
 # number of threads that a cluster's worker has.
@@ -73,7 +73,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     credit = {name: _means(measured_credit(model, part)) for name, part in parts.items()}
     budgets = {name: measured_budget(model, part) for name, part in parts.items()}
     result = score(model, splits)
-    harm = measured_harm(model, splits.id, spec.seed) if "deletion" in spec.measures else {}
+    curves = measured_deletion(model, splits.id, spec.seed) if "deletion" in spec.measures else {}
     seen = measured_saliency(model, splits.id) if "saliency" in spec.measures else None
     traces = measured_traces(model, splits) if "traces" in spec.measures else None
     if checkpoint is not None:
@@ -89,7 +89,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         id_errors=history.id_errors,
         kept_epoch=history.kept_epoch,
         looks=looks,
-        deletion=harm,
+        deletion=curves,
         saliency=seen,
         traces=traces,
         seconds={
@@ -104,16 +104,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
 
 
 def _means(found: Credit | None) -> CreditMeans | None:
-    if found is None or not found.counted.any():
-        return None
-    return CreditMeans(
-        cie=found.mean_cie,
-        ecm=found.mean_ecm,
-        precision=found.mean_precision,
-        chance=found.mean_chance,
-        counted=found.n_trajectories - found.n_without_events,
-        without_events=found.n_without_events,
-    )
+    return None if found is None else found.averages()
 
 
 @contextlib.contextmanager

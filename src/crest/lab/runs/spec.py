@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import torch
 
+from crest.checks.arguments import require_choice, require_fields, require_known
 from crest.lab.encoders import ENCODERS
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import OBJECTIVES, make_objective
@@ -82,19 +83,18 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         for part, registry in _PARTS.items():
-            _known(part, getattr(self, part), registry)
-        _known("keep", self.keep, ("last", "best_id"))
+            require_choice(part, getattr(self, part), registry)
+        require_choice("keep", self.keep, ("last", "best_id"))
         for measure in self.measures:
-            _known("measures", measure, MEASURES)
+            require_choice("measures", measure, MEASURES)
         object.__setattr__(self, "measures", tuple(sorted(set(self.measures))))
-        for name, least in (("seed", 0), ("observe_every", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+        require_fields(self, "be a whole number, 0 or more", "seed", "observe_every")
         # Written out, so that a record says what was done even when the encoder's schedule changes.
         object.__setattr__(self, "schedule", self.training)
-        for name in ("system", *_PARTS):
-            object.__setattr__(self, f"{name}_options", _plain(name, getattr(self, f"{name}_options")))
+        for name in (f"{part}_options" for part in ("system", *_PARTS)):
+            object.__setattr__(self, name, _plain(name, getattr(self, name)))
+        # NumPy's numbers are numbers to `require`, but a record could not be written with them.
+        _plain("fields", self.to_dict())
         make_system(self.system, self.regime, **self.system_options)
         for part in _PARTS:
             self._defaults(part)
@@ -118,9 +118,7 @@ class RunSpec:
             for key, value in parameters.items()
             if value.default is not inspect.Parameter.empty
         }
-        unknown = sorted(set(options) - set(known))
-        if unknown:
-            raise ValueError(f"{part} {name} has no option {', '.join(unknown)}; it has {', '.join(known)}")
+        require_known(f"{part} {name}", "option", options, known)
         merged = {key: _like(default, options.get(key, default)) for key, default in known.items()}
         if "config" in merged:
             merged["config"] = dataclasses.asdict(_config(merged["config"]))
@@ -139,9 +137,7 @@ class RunSpec:
         for name in ("sizes", "schedule"):
             if not isinstance(fields.get(name, {}), Mapping | None):
                 raise ValueError(f"{name} must be a mapping of its fields, got {fields[name]!r}")
-        known = {field.name for field in dataclasses.fields(cls)}
-        if set(fields) - known:
-            raise ValueError(f"spec has no field {', '.join(sorted(set(fields) - known))}")
+        require_known("spec", "field", fields, [field.name for field in dataclasses.fields(cls)])
         schedule = fields.get("schedule")
         parts = {
             **({"sizes": Sizes(**fields["sizes"])} if "sizes" in fields else {}),
@@ -217,12 +213,12 @@ class RunSpec:
         return "-".join([*words, digest(self._canonical())])
 
 
-def _plain(name: str, options: Options) -> dict[str, Any]:
-    """A copy of the options as JSON has them: whoever made the spec may go on using theirs."""
+def _plain(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the values as JSON has them: whoever made the spec may go on using theirs."""
     try:
-        copy: dict[str, Any] = json.loads(json.dumps(dict(options), allow_nan=False))
+        copy: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}_options must be plain values, as JSON has them: {error}") from error
+        raise ValueError(f"{name} must be plain values, as JSON has them: {error}") from error
     return copy
 
 
@@ -237,7 +233,7 @@ def _config(changes: Any) -> CrestConfig:
     if changes is not None and not isinstance(changes, dict):
         raise ValueError(f"config must be a mapping of CREST's constants, got {changes!r}")
     for constant in changes or {}:
-        _known("config", constant, CrestConfig.sources())
+        require_choice("config", constant, CrestConfig.sources())
     return CrestConfig(**(changes or {}))
 
 
@@ -266,8 +262,3 @@ def _check(parts: str) -> None:
             make_objective(objective, **objective_options).check(model)
     except (TypeError, RuntimeError, OverflowError) as error:
         raise ValueError(f"options must be of the right type and size: {error}") from error
-
-
-def _known(argument: str, value: str, choices: Any) -> None:
-    if value not in choices:
-        raise ValueError(f"{argument} must be one of {', '.join(choices)}, got {value!r}")

@@ -1,23 +1,22 @@
-"""Store: one JSON file per finished run, safe against kills, full disks and other processes."""
+"""Store: the records of a folder, safe against kills, full disks and other processes."""
 
 # An id is what the rest of the package calls it.
 # ruff: noqa: A002
 
 import fcntl
-import json
 import os
 import re
 from pathlib import Path
-from typing import NoReturn
 
 from crest.files import named_by, sweep_partials, whole_file
+from crest.lab.runs.packed import Packed, record_of
 from crest.lab.runs.record import Record
 
 _RECORD = ".json"
 _ERROR = ".error"
 
 
-class Claim:
+class RunClaim:
     """The right to do a run, held until `release` or the end of the block, or until the process dies.
 
     A claim that is dropped without a release stays held while the process lives: losing the object must not
@@ -43,7 +42,7 @@ class Claim:
         finally:
             os.close(handle)
 
-    def __enter__(self) -> "Claim":
+    def __enter__(self) -> "RunClaim":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -52,6 +51,9 @@ class Claim:
 
 class Store:
     """The records of a folder: `<id>.json` for a finished run, `<id>.error` for one that failed.
+
+    `crest pack` moves finished records to the lines of one file, `records.jsonl`. A folder may have both: the file of
+    a run is newer than its line, so it counts.
 
     A record is there whole or not at all, so present means complete. Processes share a folder by claims:
 
@@ -81,16 +83,22 @@ class Store:
         if not os.access(folder, os.R_OK | os.X_OK):
             raise ValueError(f"folder must be open to reading, got {folder}")
         self.folder = folder
+        self.packed = Packed(folder)
 
     def path(self, id: str) -> Path:
-        """Where the record of a run is, or would be."""
+        """Where the record of a run is written; once it is packed there is no such file."""
         return self._place(id, _RECORD)
 
     def __contains__(self, id: str) -> bool:
-        return self.path(id).is_file()
+        # In this order, here and below: packing writes the line before it removes the file.
+        return self.path(id).is_file() or id in self.packed
 
     def ids(self) -> set[str]:
-        """Runs with a record."""
+        """Runs with a record; a ValueError where the packed file is damaged, since some may be missing."""
+        return self.unpacked() | self.packed.ids()
+
+    def unpacked(self) -> set[str]:
+        """Runs whose record has a file of its own."""
         return self._stems(_RECORD)
 
     def failures(self) -> set[str]:
@@ -111,26 +119,13 @@ class Store:
             return None
 
     def read(self, id: str) -> Record:
-        """The record of a run; FileNotFoundError where there is none, ValueError where the file is not one."""
+        """The record of a run; FileNotFoundError where there is none, ValueError where it is damaged."""
         path = self.path(id)
-        content = path.read_bytes()
         try:
-            fields = json.loads(content, parse_constant=_no_number)
-            if not isinstance(fields, dict):
-                raise ValueError(f"it holds a {type(fields).__name__}")
-            # A copy under another name would count one run twice.
-            if fields["id"] != id:
-                raise ValueError(f"it is the record of {fields['id']!r}")
-            return Record.from_dict(fields)
-        except KeyError as error:
-            raise ValueError(
-                f"{path} is not a record: it has no {error}; once it is moved away its run is done again"
-            ) from error
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(
-                f"{path} is not a record, or damaged, or of another version of crest ({error}): once it is moved away its run "
-                "is done again"
-            ) from error
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return self.packed.read(id)
+        return record_of(content, id, place=str(path), remedy="move it away, and its run is done again")
 
     def write(self, record: Record) -> Path:
         """Put a record on the disk and forget an earlier failure of its run; its path."""
@@ -152,7 +147,7 @@ class Store:
             file.write(text.encode("utf-8", errors="backslashreplace"))
         return path
 
-    def claim(self, id: str) -> Claim | None:
+    def claim(self, id: str) -> RunClaim | None:
         """The right to do a run, or None while another living process, or another claim of this one, has it."""
         claims = self.folder / ".claims"
         path = claims / self._place(id, ".lock").name
@@ -169,7 +164,7 @@ class Store:
                 raise
             # A holder that let go after our opening took the file away: a lock on it keeps nobody out.
             if named_by(path, handle):
-                return Claim(path, handle)
+                return RunClaim(path, handle)
             os.close(handle)
 
     def sweep_partials(self) -> list[Path]:
@@ -191,7 +186,3 @@ class Store:
                 for entry in entries
                 if entry.name.endswith(ending) and not entry.name.startswith(".") and entry.is_file()
             }
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"it holds {text}, which no record does")

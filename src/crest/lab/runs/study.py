@@ -76,3 +76,23 @@ class Study:
         with whole_file(path) as file:
             file.write((json.dumps(kept, allow_nan=False) + "\n").encode())
         return True
+
+
+def copy_studies(source: Path, target: Path) -> list[str]:
+    """Ids of the studies whose results one folder of records has and another lacks or has otherwise; they are copied."""
+    copied = []
+    for path in sorted((source / FOLDER).glob("[!.]*.json")):
+        content = path.read_bytes()
+        try:
+            named = json.loads(content)["id"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} is not the result of a study: remove it and run it again") from error
+        if named != path.stem:
+            raise ValueError(f"{path} is the result of {named}: remove it, or give it that name")
+        place = target / FOLDER / path.name
+        if not (place.exists() and place.read_bytes() == content):
+            place.parent.mkdir(exist_ok=True)
+            with whole_file(place) as file:
+                file.write(content)
+            copied.append(path.stem)
+    return copied

@@ -15,7 +15,7 @@ from crest.lab.runs.executors import RunExecutor
 from crest.lab.runs.provenance import source_digest
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
-from crest.lab.runs.store import Claim, Store
+from crest.lab.runs.store import RunClaim, Store
 from crest.lab.runs.worker import Answer, execute
 
 POLL = 1.0
@@ -111,7 +111,7 @@ class _Sweep:
         self.listener = listener
         self.data = data
         self.outcome = Outcome()
-        self.claims: dict[str, Claim] = {}
+        self.claims: dict[str, RunClaim] = {}
         self.deaths: collections.Counter[str] = collections.Counter()
         self.users: collections.Counter[str] = collections.Counter()
         self.flying: dict[Future[Answer], RunSpec] = {}

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from crest import rng
+from crest.checks.arguments import require
 from crest.files import held_folder
 from crest.lab.runs.executors import RunExecutor
-from crest.lab.runs.record import CreditMeans, Record
+from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
+from crest.probes import CreditMeans
 from crest.systems import CwruSystem, make_system
-from crest.systems.cwru.files import RecordingFile, RecordingFileError, require
+from crest.systems.cwru.files import RecordingFile, RecordingFileError, require_recordings
 
 # Two runs count as equal within these; our choice: docs/choices.md#tolerance
 RELATIVE_ERROR = 0.05
@@ -102,8 +104,8 @@ def readable(store: Store) -> list[Record]:
         more = f" and {len(stale) - _NAMED} more" if len(stale) > _NAMED else ""
         raise ValueError(
             f"records must be of the defaults as they are now, got {len(stale)} of {len(records)} in "
-            f"{store.folder} that are of others: {', '.join(stale[:_NAMED])}{more}. Move them away, and do their "
-            "runs again with `crest run`, or verify them with the commit that they name"
+            f"{store.folder} that are of others: {', '.join(stale[:_NAMED])}{more}. Move their files away or remove "
+            "their lines, and do their runs again with `crest run`, or verify them with the commit that they name"
         )
     return records
 
@@ -130,7 +132,7 @@ def with_data(records: Iterable[Record]) -> tuple[list[Record], dict[str, str]]:
 
 def _missing(folder: Path | str | None, recordings: tuple[RecordingFile, ...]) -> str | None:
     try:
-        require(folder, recordings)
+        require_recordings(folder, recordings)
     except RecordingFileError as error:
         return str(error)
     return None
@@ -138,20 +140,15 @@ def _missing(folder: Path | str | None, recordings: tuple[RecordingFile, ...]) -
 
 def drawn(records: Sequence[Record], sample: int, seed: int) -> list[Record]:
     """So many of the records at random, or all where there are fewer; the same ones for the same seed."""
-    _at_least_one(sample)
+    require("sample", sample, "be a whole number, 1 or more")
     order = rng.generator(seed, "verify").permutation(len(records))
     return [records[place] for place in order[:sample]]
 
 
 def cheapest(records: Sequence[Record], sample: int) -> list[Record]:
     """So many of the records, those whose runs took the shortest, or all where there are fewer."""
-    _at_least_one(sample)
+    require("sample", sample, "be a whole number, 1 or more")
     return sorted(records, key=lambda record: (sum(record.seconds.values()), record.id))[:sample]
-
-
-def _at_least_one(sample: int) -> None:
-    if sample < 1:
-        raise ValueError(f"sample must be at least 1, got {sample}")
 
 
 def verify(

@@ -72,7 +72,7 @@ class RecordingFileError(ValueError):
 
 
 class FileState(NamedTuple):
-    """What `check` found about one file: state is "present", "missing" or "corrupt"."""
+    """What `check_recordings` found about one file: state is "present", "missing" or "corrupt"."""
 
     file: RecordingFile
     path: Path
@@ -103,29 +103,31 @@ def file_state(path: Path, file: RecordingFile) -> FileState:
     return FileState(file, path, "present")
 
 
-def check(
+def check_recordings(
     folder: Path | str | None = None, recordings: Sequence[RecordingFile] = RECORDINGS
 ) -> list[FileState]:
     """State of every recording in the folder: present (and right), missing or corrupt.
 
     Example:
-        >>> {found.state for found in check(Path("no such folder"))}
+        >>> {found.state for found in check_recordings(Path("no such folder"))}
         {'missing'}
     """
     folder = Path(folder or data_folder())
     return [file_state(folder / file.name, file) for file in recordings]
 
 
-def require(folder: Path | str | None = None, recordings: Sequence[RecordingFile] = RECORDINGS) -> Path:
-    """The folder, if every recording in it is right; else RecordingFileError with all that are not."""
+def require_recordings(
+    folder: Path | str | None = None, recordings: Sequence[RecordingFile] = RECORDINGS
+) -> Path:
+    """The folder, after a check of its recordings: raises a RecordingFileError that lists those which are not right."""
     folder = Path(folder or data_folder())
-    problems = [found.detail for found in check(folder, recordings) if found.state != "present"]
+    problems = [found.detail for found in check_recordings(folder, recordings) if found.state != "present"]
     if problems:
         raise RecordingFileError(problems)
     return folder
 
 
-def fetch(
+def fetch_recordings(
     folder: Path | str | None = None,
     from_dir: Path | str | None = None,
     mirrors: Sequence[str] = MIRRORS,
@@ -141,7 +143,7 @@ def fetch(
         raise FileNotFoundError(f"from_dir must be a folder with the .mat files, {from_dir} is none")
     folder = Path(folder or data_folder())
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = [found.file for found in check(folder, recordings) if found.state != "present"]
+    wanted = [found.file for found in check_recordings(folder, recordings) if found.state != "present"]
     problems: list[str] = []
     with Progress(console=Console(stderr=True), disable=not progress) as bars:
         task = bars.add_task("CWRU", total=sum(file.size for file in wanted))

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import scipy.fft
 import scipy.signal
 
-Signal = npt.NDArray[np.float64]
+from crest.checks.arguments import require
+from crest.floats import Floats
 
 # Shaft speeds of the four loads lie between 1721 and 1797 rpm (data README), here with 1 % of room; Hz.
 SHAFT_RANGE = (28.4, 30.3)
@@ -45,15 +46,15 @@ class Track(NamedTuple):
     """Turns per second."""
     passing_rate: float
     """Impacts per second, as found in the envelope."""
-    envelope: Signal
+    envelope: Floats
     """Envelope (T,) of the band-passed signal."""
-    phase: Signal
+    phase: Floats
     """Impacts passed at each step (T,), continuous; an integer where one is expected."""
     events: npt.NDArray[np.bool_]
     """Steps (T,) within half of the event fraction of an impact."""
 
 
-def spectral_line(signal: Signal, sample_rate: float, low: float, high: float) -> float:
+def spectral_line(signal: Floats, sample_rate: float, low: float, high: float) -> float:
     """Frequency of the highest line between low and high, under a Hann window.
 
     Example:
@@ -69,7 +70,7 @@ def spectral_line(signal: Signal, sample_rate: float, low: float, high: float) -
     return float(np.linspace(low, high, points)[np.abs(spectrum).argmax()])
 
 
-def shaft_rate(signal: Signal, sample_rate: float, rpm: float | None = None) -> float:
+def shaft_rate(signal: Floats, sample_rate: float, rpm: float | None = None) -> float:
     """Turns per second: from the recorded rpm, or else from the raw signal's line at once per turn.
 
     Example:
@@ -81,7 +82,7 @@ def shaft_rate(signal: Signal, sample_rate: float, rpm: float | None = None) -> 
     return spectral_line(signal, sample_rate, *SHAFT_RANGE)
 
 
-def envelope(signal: Signal, sample_rate: float, band: tuple[float, float] = BAND) -> Signal:
+def envelope(signal: Floats, sample_rate: float, band: tuple[float, float] = BAND) -> Floats:
     """Amplitude of the signal's part in the band, without delay: zero-phase band-pass, then Hilbert.
 
     Example:
@@ -98,7 +99,7 @@ def envelope(signal: Signal, sample_rate: float, band: tuple[float, float] = BAN
     return np.asarray(np.abs(analytic))
 
 
-def passing_phase(amplitude: Signal, sample_rate: float, rate: float, block: float = BLOCK) -> Signal:
+def passing_phase(amplitude: Floats, sample_rate: float, rate: float, block: float = BLOCK) -> Floats:
     """Impacts passed at each step (T,): rate times time, plus the phase of the envelope's line in blocks.
 
     In each block (Hann, three quarters shared with the next) the line's phase is its least-squares one; in
@@ -122,20 +123,19 @@ def passing_phase(amplitude: Signal, sample_rate: float, rate: float, block: flo
     return rate * np.arange(steps) / sample_rate + drift / (2 * np.pi)
 
 
-def event_mask(phase: Signal, fraction: float = EVENT_FRACTION) -> npt.NDArray[np.bool_]:
+def event_mask(phase: Floats, fraction: float = EVENT_FRACTION) -> npt.NDArray[np.bool_]:
     """Steps within half of `fraction` of an impact.
 
     Example:
         >>> event_mask(np.array([0.0, 0.05, 0.25, 0.5, 0.95, 1.2]), 0.2).tolist()
         [True, True, False, False, True, False]
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction must lie in (0, 1), got {fraction}")
+    require("fraction", fraction, "lie in (0, 1)")
     return np.asarray(np.abs(phase - np.round(phase)) < fraction / 2)
 
 
 def track(
-    signal: Signal,
+    signal: Floats,
     sample_rate: float,
     order: float,
     rpm: float | None = None,
@@ -158,7 +158,7 @@ def track(
     return Track(turns, rate, amplitude, phase, event_mask(phase, fraction))
 
 
-def line_height(amplitude: Signal, sample_rate: float, rate: float) -> float:
+def line_height(amplitude: Floats, sample_rate: float, rate: float) -> float:
     """Height of the envelope's line at `rate` over the median of its spectrum between 10 and 1000 Hz."""
     spectrum = np.abs(np.fft.rfft((amplitude - amplitude.mean()) * np.hanning(len(amplitude))))
     frequencies = np.fft.rfftfreq(len(amplitude), 1 / sample_rate)
@@ -168,7 +168,7 @@ def line_height(amplitude: Signal, sample_rate: float, rate: float) -> float:
     return float(spectrum[near].max() / floor)
 
 
-def energy_share(amplitude: Signal, events: npt.NDArray[np.bool_]) -> float:
+def energy_share(amplitude: Floats, events: npt.NDArray[np.bool_]) -> float:
     """Share of the envelope's energy on event steps; equal to the event fraction where events mean nothing.
 
     Example:

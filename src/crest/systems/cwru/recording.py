@@ -15,7 +15,7 @@ SUFFIX = "_DE_time"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Recording:
+class BearingRecording:
     """The drive-end signal of one .mat file, in g, and the shaft speed where the file has it."""
 
     path: Path
@@ -24,11 +24,11 @@ class Recording:
     rpm: float | None
 
 
-def read_recording(path: Path) -> Recording:
+def read_recording(path: Path) -> BearingRecording:
     """The drive-end signal and shaft speed of a .mat file of the Bearing Data Center.
 
     The variable's number need not be the file's (3001.mat holds X056); where there are several, the file's
-    own is taken. Whether the bytes are the right ones is for `crest.systems.cwru.files.check` to say.
+    own is taken. Whether the bytes are the right ones is for `crest.systems.cwru.files.check_recordings` to say.
     """
     if not path.is_file():
         raise RecordingFileError([f"{path}: missing"])
@@ -53,7 +53,7 @@ def read_recording(path: Path) -> Recording:
         problem = f"must be finite, got {signal[~np.isfinite(signal)][0]}"
         raise RecordingFileError([f"{path}: {chosen[0]} {problem}"])
     rpm = _rpm(content.get(chosen[0].removesuffix(SUFFIX) + "RPM"))
-    return Recording(path=path, key=chosen[0], signal=signal, rpm=rpm)
+    return BearingRecording(path=path, key=chosen[0], signal=signal, rpm=rpm)
 
 
 def _rpm(value: Any) -> float | None:

@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
-from crest.systems.base import Floats, Splits
+from crest.floats import Floats
+from crest.systems.base import Splits
 from crest.systems.cwru.system import log_rms
 
 # The data README's reader

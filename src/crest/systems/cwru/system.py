@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from crest import rng
-from crest.systems.base import Floats, Sizes, Splits, Trajectories
-from crest.systems.cwru.files import RECORDINGS, RecordingFile, require
+from crest.checks.arguments import require_choice, require_fields
+from crest.floats import Floats
+from crest.systems.base import Sizes, Splits, Trajectories
+from crest.systems.cwru.files import RECORDINGS, RecordingFile, require_recordings
 from crest.systems.cwru.order_tracking import EVENT_FRACTION, track
 from crest.systems.cwru.recording import read_recording
 
@@ -93,15 +95,11 @@ class CwruSystem:
     """The files, with their labels and checksums."""
 
     def __post_init__(self) -> None:
-        if self.split not in ("load", "bearing"):
-            raise ValueError(f"split must be 'load' or 'bearing', got {self.split!r}")
+        require_choice("split", self.split, ("load", "bearing"))
         for name, least in {"steps": 2, "hop": 1, "id_every": 2, "blocks": self.id_every, "gap": 0}.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+            require_fields(self, f"be a whole number, {least} or more", name)
         name = "held_load" if self.split == "load" else "held_diameter"
-        choices = sorted({self._condition(file) for file in self.recordings})
-        if getattr(self, name) not in choices:
-            raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)}")
+        require_choice(name, getattr(self, name), sorted({self._condition(file) for file in self.recordings}))
         kept = {file.diameter for file in self.recordings if not self._held(file)}
         if len(kept) < 2:
             raise ValueError(f"recordings must leave two diameters to train on, got {sorted(kept)}")
@@ -134,7 +132,7 @@ class CwruSystem:
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, ID and OOD windows of one seed, each drawn without replacement."""
         sizes = sizes or Sizes()
-        folder = require(self.folder, self.recordings)
+        folder = require_recordings(self.folder, self.recordings)
         data = [_tracked(folder / file.name, file, self.event_fraction) for file in self.recordings]
         places: dict[str, list[Place]] = {"train": [], "id": [], "ood": []}
         training: list[npt.NDArray[np.float64]] = []

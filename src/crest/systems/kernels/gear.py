@@ -69,7 +69,7 @@ def _simulate_one(out, turn, dt, substeps, burn, unit, machine):
 
 
 @numba.njit(cache=True, parallel=True)
-def simulate(steps, burn, dt, substeps, turn, nominal, level, phase, severity, load, waves, machine):
+def simulate_gear(steps, burn, dt, substeps, turn, nominal, level, phase, severity, load, waves, machine):
     """States (N, steps, 4): turn, speed, transmission error and its rate, after `burn` samples.
 
     `waves` (N, 3) holds the load's slow wave: relative amplitude, rate in Hz, phase.

@@ -118,7 +118,7 @@ def _simulate_one(out, x, v, angle, dt, burn, amplitude, frequency, k, c, gap, w
 
 
 @numba.njit(cache=True, parallel=True)
-def simulate(
+def simulate_impact(
     steps, burn, dt, x, v, angle, amplitude, frequency, stiffness, damping, gap, wall_stiffness, wall_damping
 ):
     """States (N, steps, 6) after `burn` samples: position, velocity, acceleration, drive, wall force, touched.

@@ -1,4 +1,4 @@
-"""One's own recordings: a table and a folder of signals become trajectories, and these become splits."""
+"""Trajectories from a table that lists recordings and a folder of their signals."""
 
 import os
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from crest.checks.arguments import require
 from crest.systems.base import Trajectories
 from crest.systems.recordings.rows import Recording, SignalFolder, common_value, read_rows
 from crest.systems.recordings.table import Columns, read_table, refuse_problems, require_columns
@@ -68,11 +69,10 @@ def load_recordings(
         (Trajectories(2 x 4 steps x 1 channels (channel 0)), [0, 4])
     """
     hop = window if hop is None else hop
-    for name, value in (("window", window), ("hop", hop)):
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a whole number of samples, at least 1, got {value!r}")
-    if sample_rate is not None and not (np.isfinite(sample_rate) and sample_rate > 0):
-        raise ValueError(f"sample_rate must be positive, got {sample_rate}")
+    require("window", window, "be a whole number, 1 or more")
+    require("hop", hop, "be a whole number, 1 or more")
+    if sample_rate is not None:
+        require("sample_rate", sample_rate, "be positive")
     if isinstance(channels, str) or (channels is not None and not channels):
         raise ValueError(f"channels must be a list of names, got {channels!r}")
     listing = read_table(Path(table))

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.io
 
 
-def listed(path: str) -> dict[str, Any]:
+def _listed(path: str) -> dict[str, Any]:
     """Names, shapes and MATLAB classes of what a file holds, without its data."""
     try:
         return {"arrays": [[name, list(shape), kind] for name, shape, kind in scipy.io.whosmat(path)]}
@@ -24,7 +24,7 @@ def listed(path: str) -> dict[str, Any]:
         }
 
 
-def read(path: str, names: list[str]) -> tuple[dict[str, Any], list[bytes]]:
+def _read(path: str, names: list[str]) -> tuple[dict[str, Any], list[bytes]]:
     """Arrays of numbers, as descriptions and bytes; what is missing or no plain array is left out."""
     content = scipy.io.loadmat(path, variable_names=names)
     arrays = {
@@ -36,17 +36,17 @@ def read(path: str, names: list[str]) -> tuple[dict[str, Any], list[bytes]]:
     return {"arrays": about}, [array.tobytes() for array in arrays.values()]
 
 
-def answer(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """What to say to a request; damaged files make SciPy raise almost anything."""
     try:
         if "names" in request:
-            return read(request["path"], request["names"])
-        return listed(request["path"]), []
+            return _read(request["path"], request["names"])
+        return _listed(request["path"]), []
     except Exception as error:
         return {"error": str(error) or type(error).__name__}, []
 
 
-def main() -> None:
+def serve() -> None:
     """Answer until the standard input ends, which it does when the parent dies."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415, not on Windows
@@ -56,7 +56,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     out = sys.stdout.buffer
     for line in sys.stdin:
-        about, parts = answer(json.loads(line))
+        about, parts = _answer(json.loads(line))
         out.write(json.dumps(about).encode() + b"\n")
         for part in parts:
             out.write(part)
@@ -64,4 +64,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crest.systems.recordings.signal_files import Signal, read_signal
-from crest.systems.recordings.table import Columns, Problem, Row, Table, finite_number
+from crest.systems.recordings.table import Columns, Problem, RecordingTable, Row, finite_number
 from crest.systems.recordings.windows import event_steps
 
 Value = TypeVar("Value", bound=Hashable)
@@ -43,7 +43,9 @@ class Recording:
     events: npt.NDArray[np.bool_] | None
 
 
-def read_rows(table: Table, columns: Columns, files: SignalFolder) -> tuple[list[Recording], list[Problem]]:
+def read_rows(
+    table: RecordingTable, columns: Columns, files: SignalFolder
+) -> tuple[list[Recording], list[Problem]]:
     """All recordings of the table, each file read once, and all that is wrong with them."""
     problems = list(table.problems)
     seen: dict[Path, int] = {}

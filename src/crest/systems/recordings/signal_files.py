@@ -98,7 +98,7 @@ def as_samples(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
 
 
 def optional_module(name: str, why: str) -> ModuleType:
-    """The module, or an ImportError that says what to install.
+    """The module; where it is missing, raises an ImportError that says what to install.
 
     Example:
         >>> optional_module("no_such_package.part", "this example")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crest import rng
+from crest.checks.arguments import require, require_choice
 from crest.systems.base import Splits, Trajectories
 
 IdBy = Literal["block", "recording"]
@@ -64,12 +65,9 @@ def split_by_condition(
             f"trajectories must have recording, start and condition in extra, got no {', '.join(missing)}; "
             "name the column: load_recordings(..., condition=...)"
         )
-    if not 0 < id_fraction < 1:
-        raise ValueError(f"id_fraction must lie in (0, 1), got {id_fraction}")
-    if not (np.isfinite(gap) and gap >= 0):
-        raise ValueError(f"gap must be at least 0 window lengths, got {gap}")
-    if id_by not in get_args(IdBy):
-        raise ValueError(f"id_by must be one of {', '.join(get_args(IdBy))}, got {id_by!r}")
+    require("id_fraction", id_fraction, "lie in (0, 1)")
+    require("gap", gap, "be 0 or more")
+    require_choice("id_by", id_by, get_args(IdBy))
     is_ood = _of_conditions(trajectories.extra["condition"], ood)
     seen = trajectories[~is_ood]
     generator = rng.generator(seed, f"recordings/id by {id_by}")

@@ -38,7 +38,7 @@ class Problem(NamedTuple):
     reason: str
 
 
-class Table(NamedTuple):
+class RecordingTable(NamedTuple):
     """Columns and rows, with the rows that could not be taken apart."""
 
     path: Path
@@ -48,7 +48,7 @@ class Table(NamedTuple):
     problems: list[Problem]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> RecordingTable:
     r"""The rows of a .csv or .parquet file as text.
 
     Blank lines of a CSV file are no rows. A row with too few or too many cells is a problem, not an error, so
@@ -76,8 +76,8 @@ def read_table(path: Path) -> Table:
     return table
 
 
-def require_columns(table: Table, columns: Columns) -> None:
-    """Refuse a column that the table does not have, and say which it has."""
+def require_columns(table: RecordingTable, columns: Columns) -> None:
+    """Raise a ValueError if the table lacks one of the columns, and say which it has."""
     wanted = dataclasses.asdict(columns)
     missing = {name: column for name, column in wanted.items() if column not in (None, *table.columns)}
     if missing:
@@ -88,8 +88,8 @@ def require_columns(table: Table, columns: Columns) -> None:
         )
 
 
-def refuse_problems(table: Table, problems: list[Problem]) -> None:
-    """One ValueError for all problems, in the order of the table; nothing if there are none."""
+def refuse_problems(table: RecordingTable, problems: list[Problem]) -> None:
+    """Raise one ValueError that lists the problems in the order of the table, if there are any."""
     if not problems:
         return
     problems = sorted(problems, key=lambda problem: problem.line)
@@ -121,7 +121,7 @@ def finite_number(column: str, text: str) -> float:
     return value
 
 
-def _csv_table(path: Path) -> Table:
+def _csv_table(path: Path) -> RecordingTable:
     rows: list[Row] = []
     problems: list[Problem] = []
     try:
@@ -139,10 +139,10 @@ def _csv_table(path: Path) -> Table:
                 line = reader.line_num + 1  # a quoted cell may span lines; the row is where it begins
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"table must be CSV in UTF-8, got {str(path)!r}: {error}") from error
-    return Table(path, "line", columns, rows, problems)
+    return RecordingTable(path, "line", columns, rows, problems)
 
 
-def _parquet_table(path: Path) -> Table:
+def _parquet_table(path: Path) -> RecordingTable:
     parquet = optional_module("pyarrow.parquet", "a Parquet table (a CSV table does not)")
     try:
         content = parquet.ParquetFile(path).read()
@@ -153,7 +153,7 @@ def _parquet_table(path: Path) -> Table:
     rows = [
         Row(n, dict(zip(columns, cells, strict=True))) for n, cells in enumerate(zip(*texts, strict=True), 1)
     ]
-    return Table(path, "row", columns, rows, [])
+    return RecordingTable(path, "row", columns, rows, [])
 
 
 def _text(value: object) -> str:

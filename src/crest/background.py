@@ -1,0 +1,82 @@
+"""The background of a signal: what is smooth in it. What is left is transient: background + transient = signal.
+
+A background is a plain function from a signal (B, T, D) and its mask to a tensor of the same shape. It knows neither
+readouts nor probes and has no constant of either: how slow the background is, the caller says. So one definition
+serves CREST's residual, a filter of inputs, an augmentation that exchanges backgrounds, and a test of any model.
+
+One kind so far: `low_pass`, the slow background.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from crest.arrays import Features, StepMask, at_least_float32
+from crest.checks.arguments import require
+
+# our choice: docs/choices.md#ends-of-a-trajectory
+_REACH = 6.0
+
+
+def low_pass(features: Features, mask: StepMask | None = None, *, sigma: float) -> Features:
+    """LP_sigma: the slow background of each channel, a Gaussian low-pass along time.
+
+    At each step the average of the valid steps around it with Gaussian weights of standard deviation `sigma`
+    steps. Nothing wraps around and padding has no weight, so a constant comes back as itself up to the ends.
+    The convolution runs in the real Fourier domain, and as a plain convolution in exported graphs. In float32
+    at least; 0 on padding.
+
+    Example:
+        >>> ramp = torch.arange(5.0).reshape(1, 5, 1)
+        >>> low_pass(ramp, sigma=1.0).flatten()
+        tensor([0.5201, 1.1288, 2.0000, 2.8712, 3.4799])
+    """
+    if not torch.compiler.is_compiling():
+        require("sigma", sigma, "be positive")
+    features = features.to(at_least_float32(features))
+    kernel = _kernel(sigma, features)
+    convolve = _convolve_direct if torch.compiler.is_exporting() else _convolve_fourier
+    # Without a mask one trajectory's weights serve them all.
+    if mask is None:
+        weight = convolve(torch.ones_like(features[:1, :, :1]), kernel)
+        return convolve(features, kernel) / weight
+    valid = mask.unsqueeze(-1)
+    weight = convolve(valid.to(features.dtype), kernel).clamp(min=torch.finfo(features.dtype).eps)
+    return (convolve(features.masked_fill(~valid, 0.0), kernel) / weight).masked_fill(~valid, 0.0)
+
+
+def _kernel(sigma: float, like: Tensor) -> Tensor:
+    radius = math.ceil(_REACH * sigma)
+    steps = torch.arange(-radius, radius + 1, device=like.device, dtype=like.dtype)
+    kernel = torch.exp(-0.5 * (steps / sigma) ** 2)
+    return kernel / kernel.sum()
+
+
+def _fast_length(steps: int) -> int:
+    """The next length j * 2**k with j < 64: FFTs of long sequences with a large prime factor are slow."""
+    block = 1 << max(steps.bit_length() - 6, 0)
+    return -(-steps // block) * block
+
+
+def _convolve_fourier(series: Features, kernel: Tensor) -> Features:
+    """Zero-padded convolution along time in the real Fourier domain."""
+    steps, radius = series.shape[1], len(kernel) // 2
+    # Zeros as long as the kernel's reach: what leaves at one end must not come back at the other.
+    length = max(steps + radius, len(kernel))
+    if not torch.compiler.is_compiling():
+        length = _fast_length(length)
+    centred = torch.nn.functional.pad(kernel, (0, length - len(kernel))).roll(-radius)
+    response = torch.fft.rfft(centred).real
+    # Time last: padding along an inner axis would copy the features into another layout.
+    spectrum = torch.fft.rfft(series.transpose(1, 2), n=length) * response
+    smooth: Tensor = torch.fft.irfft(spectrum, n=length)
+    return smooth[..., :steps].transpose(1, 2)
+
+
+def _convolve_direct(series: Features, kernel: Tensor) -> Features:
+    """The same convolution step by step: slower, but every export target has it, for any T."""
+    batch, steps, width = series.shape
+    rows = series.transpose(1, 2).reshape(batch * width, 1, steps)
+    smooth = torch.nn.functional.conv1d(rows, kernel.reshape(1, 1, -1), padding=len(kernel) // 2)
+    return smooth.reshape(batch, width, steps).transpose(1, 2)

@@ -1,0 +1,147 @@
+"""What a door asks of tensors: shape, dtype, finite values, and flags of steps.
+
+A `require_` function raises a ValueError or returns nothing; an `as_` function returns the value in the form that
+the code behind the door works with. The messages have the form of `crest.checks.arguments`.
+
+Where a graph is traced (compiled, exported) values do not exist yet, and a comparison of shapes would fix a dynamic
+axis. A door that can be traced asks `torch.compiler.is_compiling()` before it checks; `as_flags` does so by itself.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from crest.arrays import StepMask
+from crest.checks.arguments import require_shape
+
+
+def require_tensor(name: str, value: object, letters: str, expected: Sequence[int | None]) -> None:
+    """Raise a ValueError if the value is no tensor, or one of another shape; see `require_shape`.
+
+    Example:
+        >>> require_tensor("mask", [[True]], "(B, T)", (1, 1))
+        Traceback (most recent call last):
+        ValueError: mask must be a torch tensor, got list
+    """
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name} must be a torch tensor, got {type(value).__name__}")
+    require_shape(name, value, letters, expected)
+
+
+def require_floating(name: str, value: Tensor) -> None:
+    """Raise a ValueError if the tensor holds integers, booleans or complex numbers.
+
+    Example:
+        >>> require_floating("inputs", torch.zeros(2, dtype=torch.int64))
+        Traceback (most recent call last):
+        ValueError: inputs must be a floating point tensor, got torch.int64
+    """
+    if not value.is_floating_point():
+        raise ValueError(f"{name} must be a floating point tensor, got {value.dtype}")
+
+
+def require_series(name: str, value: Tensor, letters: str) -> None:
+    """Raise a ValueError unless this is a floating point tensor of trajectories, steps and channels, none of them 0.
+
+    Example:
+        >>> require_series("features", torch.zeros(4, 0, 3), "(B, T, D)")
+        Traceback (most recent call last):
+        ValueError: features must have shape (B, T, D), none of them 0, got (4, 0, 3)
+    """
+    require_tensor(name, value, letters, (None, None, None))
+    require_floating(name, value)
+
+
+def require_finite(name: str, value: Tensor, mask: StepMask | None = None) -> None:
+    """Raise a ValueError if the tensor holds NaN or infinity; what stands on padded steps does not matter.
+
+    Example:
+        >>> require_finite("pooled", torch.tensor([[0.0, float("nan")]]))
+        Traceback (most recent call last):
+        ValueError: pooled must be finite, got 1 NaN or infinite values, the first at index [0, 1]
+    """
+    # One sum is some twenty times faster than a test of each value; only a sum that is not finite needs that.
+    if torch.isfinite(value.detach().sum()):
+        return
+    bad = ~value.isfinite()
+    if mask is not None:
+        bad = bad & mask.reshape(*mask.shape, *[1] * (bad.ndim - mask.ndim))
+    places = bad.nonzero()
+    if len(places):
+        where = "" if mask is None else " at valid steps"
+        raise ValueError(
+            f"{name} must be finite{where}, got {len(places)} NaN or infinite values, "
+            f"the first at index {places[0].tolist()}"
+        )
+
+
+def as_flags(name: str, value: Tensor, like: Tensor, validate: bool = True) -> StepMask:
+    """The flags (B, T) as booleans on the device of `like` (B, T, ...), with whose steps they must agree.
+
+    Booleans pass. Integers pass if they are all 0 or 1, as label files and tokenizers store them. Floating point
+    flags are refused: a soft mask, or a vector of scores in the wrong place, would pass unseen.
+
+    Args:
+        name: of the argument, for the message.
+        value: the flags.
+        like: a tensor whose first two axes are those of the flags.
+        validate: False takes integers on trust: to read their values is to wait for a GPU.
+
+    Example:
+        >>> as_flags("events", torch.tensor([[0, 1]]), torch.zeros(1, 2, 3))
+        tensor([[False,  True]])
+    """
+    tracing = torch.compiler.is_compiling()
+    if not tracing:
+        require_tensor(name, value, "(B, T)", like.shape[:2])
+    if value.is_floating_point() or value.is_complex():
+        raise ValueError(
+            f"{name} must hold booleans or the integers 0 and 1 ({name}.bool() converts), got {value.dtype}"
+        )
+    if value.dtype != torch.bool:
+        if validate and not tracing:
+            others = value[(value != 0) & (value != 1)]
+            if others.numel():
+                raise ValueError(f"{name} must hold booleans or the integers 0 and 1, got {others[0].item()}")
+        value = value != 0
+    return value if value.device == like.device else value.to(like.device)
+
+
+def as_mask(mask: Tensor | None, like: Tensor, validate: bool = True) -> StepMask | None:
+    """The mask as `as_flags` gives it, and None where there is none: `crest.arrays.valid_steps` fills that in.
+
+    Example:
+        >>> as_mask(torch.tensor([[1, 0]]), torch.zeros(1, 2, 3)), as_mask(None, torch.zeros(1, 2, 3))
+        (tensor([[ True, False]]), None)
+    """
+    return None if mask is None else as_flags("mask", mask, like, validate)
+
+
+def as_per_trajectory(subject: str, value: object, trajectories: int) -> Tensor:
+    """The value as (B,), if it is one number per trajectory, (B,) or (B, 1).
+
+    Args:
+        subject: the beginning of the message, such as "targets must be".
+        value: what should be such a tensor.
+        trajectories: the number B.
+
+    Example:
+        >>> as_per_trajectory("targets must be", torch.zeros(2, 3), 2)
+        Traceback (most recent call last):
+        ValueError: targets must be a tensor of shape (B,) or (B, 1), B = 2, got (2, 3)
+    """
+    if isinstance(value, Tensor) and value.shape in {(trajectories,), (trajectories, 1)}:
+        return value.reshape(-1)
+    got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+    raise ValueError(f"{subject} a tensor of shape (B,) or (B, 1), B = {trajectories}, got {got}")
+
+
+def predictions(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
+    """The function's answer as (B,), if it is one number per trajectory.
+
+    Example:
+        >>> predictions(lambda x: x.sum(1), torch.ones(2, 3, 1))
+        tensor([3., 3.])
+    """
+    return as_per_trajectory("function must return", function(inputs), len(inputs))

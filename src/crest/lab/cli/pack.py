@@ -1,0 +1,75 @@
+"""`crest pack`: the records of a folder in one file, the form in which they are published."""
+
+# ruff: noqa: PLC0415
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crest.lab.cli.console import console, errors
+from crest.lab.cli.runs import ELSEWHERE, RESULTS
+
+if TYPE_CHECKING:
+    from crest.lab.runs.store import Store
+
+
+def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
+    """Fold the files of finished runs into one sorted file, records.jsonl, with a line per run.
+
+    Stop it and start it as you like, also beside `crest run`: nothing is lost.
+
+    Parameters
+    ----------
+    folder
+        Where the records are.
+    output
+        Another folder that takes them in; nothing is removed from the first one then. Unless given, the folder itself, and
+        files whose records are packed are removed.
+    """
+    from crest.lab.runs.pack import fold
+    from crest.lab.runs.store import Store
+    from crest.lab.runs.study import copy_studies
+
+    if not folder.is_dir():
+        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {ELSEWHERE}")
+    source = Store(folder)
+    if output is not None:
+        _refuse_trial(source)
+    target = source if output is None else Store(output)
+    folded = fold(source, target)
+    copied = copy_studies(source.folder, target.folder)
+    if not (folded.packed or folded.stale or copied):
+        raise ValueError(f"folder must have the records of runs, got none in {folder}: {ELSEWHERE}")
+    same = len(folded.packed) - len(folded.added) - len(folded.replaced)
+    console.print(
+        f"{target.packed.path} has {len(folded.packed)} runs: {len(folded.added)} new, {len(folded.replaced)} replaced, "
+        f"{same} as before" + (f"; studies copied: {len(copied)}" if copied else ""),
+        markup=False,
+    )
+    _say(folded.failed, "runs that failed and have no record", "`crest status` says why")
+    _say(
+        folded.stale,
+        "records of defaults that have changed since",
+        "they stay as they are, so do their runs again and remove them",
+    )
+    _say(
+        folded.busy,
+        "runs that another process is at",
+        "their files stay beside their lines, so pack again later",
+    )
+
+
+def _refuse_trial(source: "Store") -> None:
+    """Numbers that mean nothing must not get among the published ones."""
+    from crest.lab.evidence import CATALOG
+
+    trial = source.ids() & {spec.id for one in CATALOG.values() for spec in one.quick().runs}
+    if trial:
+        raise ValueError(
+            f"folder must have no trial runs, since their numbers mean nothing, got {len(trial)} in {source.folder}, such "
+            f"as {min(trial)}"
+        )
+
+
+def _say(runs: list[str], what: str, remedy: str) -> None:
+    if runs:
+        errors.print(f"crest: {what}: {len(runs)}, such as {runs[0]}; {remedy}", markup=False)

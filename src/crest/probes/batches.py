@@ -1,0 +1,113 @@
+"""A function over batches of tensors: in evaluation mode, without gradients, the answers joined."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from crest.checks.arguments import require
+
+# Memory then does not grow with the number of trajectories. Another size changes no more than the last bits.
+BATCH = 64
+
+
+@contextlib.contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients inside the block; afterwards each part has its own mode again.
+
+    Example:
+        >>> network = nn.Sequential(nn.Linear(2, 1), nn.Dropout())
+        >>> with evaluating(network):
+        ...     network.training, torch.is_grad_enabled()
+        (False, False)
+        >>> network.training
+        True
+    """
+    if not isinstance(module, nn.Module):
+        raise ValueError(f"module must be a torch.nn.Module, got {type(module).__name__}")
+    modes = [(part, part.training) for part in module.modules()]
+    training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        # Through the module's own `train`, which may do more than set a flag; then part by part, because a
+        # frozen part of a network in training is in evaluation mode.
+        module.train(training)
+        for part, mode in modes:
+            part.training = mode
+
+
+def batches_of(*tensors: Tensor | None, size: int = BATCH) -> list[tuple[Any, ...]]:
+    """The rows of the tensors in batches of `size`, the last one maybe smaller; None stays None in each.
+
+    The batches are views: they take no memory.
+
+    Args:
+        tensors: what the function of `in_batches` takes, in its order; they share their first axis. None
+            stands for what nobody knows, such as events.
+        size: rows of a batch.
+
+    Example:
+        >>> [(rows.tolist(), events) for rows, events in batches_of(torch.arange(5), None, size=3)]
+        [([0, 1, 2], None), ([3, 4], None)]
+    """
+    require("size", size, "be a whole number, 1 or more")
+    for tensor in tensors:
+        if tensor is not None and not (isinstance(tensor, Tensor) and tensor.ndim):
+            got = "a tensor without axes" if isinstance(tensor, Tensor) else type(tensor).__name__
+            raise ValueError(
+                f"tensors must be torch tensors with a row for each trajectory, or None, got {got}"
+            )
+    rows = sorted({len(tensor) for tensor in tensors if tensor is not None})
+    if len(rows) != 1 or rows == [0]:
+        raise ValueError(f"tensors must have the same number of rows, at least 1, got {rows or 'no tensor'}")
+    return [
+        tuple(None if tensor is None else tensor[start : start + size] for tensor in tensors)
+        for start in range(0, rows[0], size)
+    ]
+
+
+def in_batches(
+    function: Callable[..., Tensor], batches: Iterable[Tensor | Sequence[Tensor | None]]
+) -> Tensor:
+    """The answers of the function to all batches, joined along their first axis, without a graph.
+
+    Args:
+        function: any callable that gives a tensor with one row for each row of a batch. A `torch.nn.Module`
+            is put in evaluation mode for it; around a plain function that calls one, use `evaluating`.
+        batches: a tensor each, or a tuple or list of the function's arguments: what `batches_of` or a
+            `DataLoader` gives.
+
+    Example:
+        >>> in_batches(lambda x, y: x.sum(1) - y, batches_of(torch.ones(3, 4), torch.arange(3.0), size=2))
+        tensor([4., 3., 2.])
+    """
+    if isinstance(batches, Tensor):
+        raise ValueError("batches must be an iterable of batches, got one tensor: pass batches_of(tensor)")
+    mode = evaluating(function) if isinstance(function, nn.Module) else contextlib.nullcontext()
+    with mode, torch.no_grad():
+        answers = [_answer(function, batch) for batch in batches]
+    if not answers:
+        raise ValueError("batches must hold at least one batch, got none")
+    shapes = {tuple(answer.shape[1:]) for answer in answers}
+    if len(shapes) > 1:
+        raise ValueError(f"function must return rows of one shape for all batches, got {sorted(shapes)}")
+    return torch.cat(answers)
+
+
+def _answer(function: Callable[..., Tensor], batch: Tensor | Sequence[Tensor | None]) -> Tensor:
+    parts = [batch] if isinstance(batch, Tensor) else batch
+    if not isinstance(parts, tuple | list):
+        raise ValueError(f"batches must hold tensors, or tuples or lists of them, got {type(batch).__name__}")
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    if not tensors:
+        raise ValueError(f"batches must hold at least one tensor each, got {parts}")
+    answer, rows = function(*parts), len(tensors[0])
+    if not isinstance(answer, Tensor) or answer.ndim == 0 or len(answer) != rows:
+        got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+        raise ValueError(f"function must return a tensor with a row for each of the {rows} rows, got {got}")
+    return answer

@@ -1,0 +1,68 @@
+import pytest
+
+from crest.lab.cli.progress import Bar, Lines, line, progress, reason
+from crest.lab.evaluation import Score
+from sweeping import made_up, tiny
+
+SPEC = tiny()
+
+
+def test_a_finished_run_has_both_errors_and_its_seconds() -> None:
+    record = made_up(SPEC, score=Score(id=0.12345, ood=1.5), seconds={"data": 0.7, "training": 1.5})
+    assert line(record) == f"{SPEC.id}  ID 0.123  OOD 1.500  2 s"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Traceback (most recent call last):\n  File x\nValueError: no\n", "ValueError: no"),
+        ("Traceback:\n  File x\nValueError: no\n  caused by\nOSError: yes\n", "OSError: yes"),
+        ("Traceback:\n  File x\nValueError: no a\nno b\nfetch them", "ValueError: no a ... fetch them"),
+        ("killed", "killed"),
+        ("", "no reason was noted"),
+        ("Traceback:\n  File x\n", "  File x"),
+    ],
+    ids=["one line", "the last of two", "with a remedy", "no traceback", "nothing", "a stack alone"],
+)
+def test_the_reason_of_a_failure_is_one_line(text: str, said: str) -> None:
+    assert reason(text) == said
+
+
+def test_lines_count_what_is_settled(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines(4) as lines:
+        lines.found("a")
+        lines.waiting("b")
+        lines.died("c")
+        lines.done(made_up(SPEC))
+        lines.failed("c", "ValueError: no")
+    assert capsys.readouterr().out.splitlines() == [
+        "[1/4] b  another process is at it",
+        "[1/4] c  its process died, trying again",
+        f"[2/4] {line(made_up(SPEC))}",
+        "[3/4] c  failed: ValueError: no",
+    ]
+
+
+def test_a_bar_knows_what_is_going_on_and_counts_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar(4) as bar:
+        task = bar.bar.tasks[0]
+        # What was found is not there to be done: it leaves the total.
+        bar.found("a")
+        assert (task.completed, task.total) == (0, 3)
+        for name in (SPEC.id, "b", "c"):
+            bar.started(name)
+        bar.died("b")
+        assert bar.running == [SPEC.id, "c"]
+        bar.done(made_up(SPEC))
+        bar.failed("c", "ValueError: no")
+        assert (bar.running, task.completed) == ([], 2)
+        bar.started("d")
+    # Nothing is said to go on once the block has ended.
+    assert bar.running == []
+    shown = capsys.readouterr().out
+    for part in (line(made_up(SPEC)), "b  its process died", "c  failed: ValueError: no"):
+        assert part in shown
+
+
+def test_a_file_gets_lines() -> None:
+    assert isinstance(progress(3), Lines)

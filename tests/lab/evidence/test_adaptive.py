@@ -1,0 +1,54 @@
+from collections.abc import Callable
+
+import pytest
+
+from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
+from crest.lab.evidence.budget import BUDGETS
+from crest.lab.runs.spec import RunSpec
+from evidence_made import Numbers, claims, shown, verdicts
+
+
+def estimated(core: float, otsu: float) -> Callable[[RunSpec], Numbers]:
+    """OOD errors of the adaptive core and of Otsu's tail."""
+
+    def rule(spec: RunSpec) -> Numbers:
+        if spec.readout == "event_window":
+            return Numbers(ood=0.123)
+        if "config" in spec.readout_options:
+            return Numbers(ood=otsu, epsilon=0.3)
+        if "budget" in spec.readout_options:
+            return Numbers(ood=0.1 + spec.readout_options["budget"])
+        return Numbers(ood=core, epsilon=0.05)
+
+    return rule
+
+
+@pytest.mark.parametrize(
+    ("core", "gear", "impact"),
+    [
+        (0.40, "holds", "does not hold"),
+        (0.39, "holds", "holds"),
+        (0.43, "holds", "does not hold"),
+        (0.30, "partly", "holds"),
+        (0.50, "does not hold", "does not hold"),
+    ],
+)
+def test_the_core_leaves_one_system_as_it_is_and_helps_the_other(core: float, gear: str, impact: str) -> None:
+    there = claims(ADAPTIVE_EXPERIMENT, estimated(core, 0.4))
+    assert [claim.verdict for claim in there] == [gear, impact]
+    assert f"0.400 (budget 0.300) to {core:.3f} (0.050)" in there[0].measured
+    assert "event window 0.123" in there[0].measured
+
+
+def test_lower_on_two_of_three_seeds_helps_in_part() -> None:
+    def rule(spec: RunSpec) -> Numbers:
+        return estimated(0.41 if spec.seed == 1 else 0.3, 0.4)(spec)
+
+    assert verdicts(ADAPTIVE_EXPERIMENT, rule)[1] == "partly"
+
+
+def test_the_best_fixed_budget_is_the_one_with_the_lowest_error() -> None:
+    rows = [
+        row for row in shown(ADAPTIVE_EXPERIMENT, estimated(0.3, 0.4)).tables[0].rows if "fixed" in row[1]
+    ]
+    assert [row[4].split()[0] for row in rows] == [f"{0.1 + min(BUDGETS):.3f}"] * 2

@@ -1,0 +1,42 @@
+from collections.abc import Callable
+
+import pytest
+
+from crest.lab.evidence.dynamics import DYNAMICS_EXPERIMENT
+from crest.lab.runs.spec import RunSpec
+from evidence_made import Numbers, claims, verdicts
+
+
+def course(*credit: float) -> Callable[[RunSpec], Numbers]:
+    """CiE@1 at epochs 0, 20, 40 and 60; chance is 0.125."""
+    looks = tuple((20 * place, 0.1, 0.4, cie) for place, cie in enumerate(credit))
+    return lambda _: Numbers(course=looks)
+
+
+@pytest.mark.parametrize(
+    ("credit", "verdict"),
+    [
+        ((0.1, 0.5, 0.3, 0.1), "holds"),
+        ((0.1, 0.5, 0.3, 0.2), "partly"),
+        ((0.1, 0.5, 0.5, 0.45), "does not hold"),
+        ((0.1, 0.3, 0.5, 0.1), "does not hold"),
+    ],
+    ids=["early peak, ends below chance", "falls, stays above chance", "hardly falls", "late peak"],
+)
+def test_credit_must_peak_early_and_end_below_chance(credit: tuple[float, ...], verdict: str) -> None:
+    assert verdicts(DYNAMICS_EXPERIMENT, course(*credit)) == [verdict]
+
+
+def test_the_course_is_the_mean_over_seeds_of_the_stronger_form() -> None:
+    def rule(spec: RunSpec) -> Numbers:
+        if spec.readout == "attention":
+            return Numbers(id=0.2, course=((0, 1.0, 1.0, 0.0), (60, 0.2, 0.2, 1.0)))
+        return Numbers(course=((0, 1.0, 1.0, 0.1 * spec.seed), (60, 0.1, 0.3, 0.0)))
+
+    (claim,) = claims(DYNAMICS_EXPERIMENT, rule)
+    assert claim.measured == "peak 0.20 at epoch 0 of 60, end 0.00, chance 0.12; OOD 3.0 times ID at the end"
+    assert (claim.verdict, claim.seeds) == ("holds", 5)
+
+
+def test_a_trial_of_one_seed_says_one_seed() -> None:
+    assert [claim.seeds for claim in claims(DYNAMICS_EXPERIMENT.quick())] == [1]

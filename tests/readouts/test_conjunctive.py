@@ -1,0 +1,12 @@
+import torch
+
+from crest.readouts import make_readout
+
+FEATURES = torch.tensor([[[1.0, 0.0], [3.0, 2.0], [2.0, 7.0], [0.0, 1.0]]])
+
+
+def test_conjunctive_is_the_mean_of_attention_weighted_instance_predictions() -> None:
+    readout = make_readout("conjunctive", 2)
+    head = torch.nn.Linear(2, 1, bias=False)
+    attention = readout.attention(FEATURES[0])
+    torch.testing.assert_close(head(readout(FEATURES))[0], (attention * head(FEATURES[0])).mean(0))

@@ -1,0 +1,91 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crest.systems.base import Trajectories
+from crest.systems.recordings import load_recordings
+
+
+def table(folder: Path, *lines: str) -> Path:
+    path = folder / "table.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    """Recordings of 20, 25 and 9 samples that count 0, 1, ..., from 1000 and from 2000."""
+    for number, (name, length) in enumerate([("a.npy", 20), ("b.npy", 25), ("c.npy", 9)]):
+        np.save(tmp_path / name, 1000 * number + np.arange(length))
+    return table(
+        tmp_path,
+        "file,label,speed,cue,events",
+        "a.npy,1,slow,7,3-6;10-12",
+        "b.npy,2,fast,8,",
+        "c.npy,3,slow,9,0-9",
+    )
+
+
+def load(path: Path) -> Trajectories:
+    return load_recordings(
+        path, window=8, hop=6, sample_rate=10, condition="speed", proxy="cue", events="events", channels=["a"]
+    )
+
+
+def test_parquet_and_csv_say_the_same(three: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pandas.read_csv(three).to_parquet(three.with_suffix(".parquet"))
+    one, other = load(three), load(three.with_suffix(".parquet"))
+    np.testing.assert_array_equal(one.x, other.x)
+    np.testing.assert_array_equal(one.events, other.events)
+    np.testing.assert_array_equal(one.y, other.y)
+    assert one.extra["condition"].tolist() == other.extra["condition"].tolist()
+
+
+def test_whole_conditions_of_parquet_are_whole_numbers(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    np.save(tmp_path / "a.npy", np.zeros(8))
+    frame = pandas.DataFrame({"file": ["a.npy"], "label": [1], "speed": [1500.0]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    data = load_recordings(tmp_path / "table.parquet", window=8, sample_rate=1, condition="speed")
+    assert data.extra["condition"].tolist() == ["1500"]
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "table.parquet").touch()
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match="needs pyarrow: pip install pyarrow"):
+        load_recordings(tmp_path / "table.parquet", window=8)
+
+
+def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    path = table(tmp_path, '"file",label,note', "", 'a.npy,1,"two\nlines"', "b.npy,1,x")
+    with pytest.raises(ValueError, match=r"line 3: .*a\.npy") as caught:
+        load_recordings(path, window=8, sample_rate=1)
+    assert "line 5: file" in str(caught.value)
+
+
+def test_missing_columns_list_what_is_there(three: Path) -> None:
+    with pytest.raises(ValueError, match=r"got label='y', proxy='p'; .* has file, label, speed, cue, events"):
+        load_recordings(three, window=8, sample_rate=1, label="y", proxy="p")
+
+
+def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"table .*none\.csv' does not exist"):
+        load_recordings(tmp_path / "none.csv", window=8)
+    with pytest.raises(ValueError, match=r"table must end in \.csv or \.parquet"):
+        load_recordings(tmp_path / "table.xlsx", window=8)
+    with pytest.raises(ValueError, match="at least one row"):
+        load_recordings(table(tmp_path, "file,label"), window=8)
+    with pytest.raises(ValueError, match="must not repeat a column, got label"):
+        load_recordings(table(tmp_path, "file,label,label", "a,1,1"), window=8)
+    (tmp_path / "table.csv").write_bytes(b"file,label\n\xff\xfe,1\n")
+    with pytest.raises(ValueError, match="CSV in UTF-8"):
+        load_recordings(tmp_path / "table.csv", window=8)
+    (tmp_path / "table.parquet").write_bytes(b"junk")
+    with pytest.raises(ValueError, match="must be a Parquet file"):
+        load_recordings(tmp_path / "table.parquet", window=8)

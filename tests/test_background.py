@@ -1,0 +1,108 @@
+"""The slow background by closed form, by the slow reference and by its laws."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crest import background
+from crest.background import low_pass
+from reference import crest_reference
+
+SIGMA = 6.0
+
+
+def noise(batch: int = 2, steps: int = 90, width: int = 3, seed: int = 0) -> torch.Tensor:
+    return torch.randn(
+        batch, steps, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)
+    )
+
+
+@pytest.mark.parametrize("sigma", [0.7, 3.0, 8.0, 25.0])
+def test_the_fourier_path_equals_the_exportable_path(sigma: float) -> None:
+    for steps in (1, 2, 17, 90, 700):
+        features = noise(steps=steps)
+        kernel = background._kernel(sigma, features)
+        torch.testing.assert_close(
+            background._convolve_fourier(features, kernel),
+            background._convolve_direct(features, kernel),
+            rtol=0,
+            atol=1e-13,
+        )
+
+
+def test_far_from_the_ends_it_is_the_textbook_gaussian_filter() -> None:
+    """Multiplying a sine's amplitude by exp(-2 pi^2 sigma^2 f^2) is what a Gaussian low-pass does."""
+    time = torch.arange(2000, dtype=torch.float64)
+    for frequency in (0.005, 0.02, 0.05):
+        sine = torch.sin(2 * torch.pi * frequency * time).reshape(1, -1, 1)
+        gain = np.exp(-2 * np.pi**2 * 8.0**2 * frequency**2)
+        middle = low_pass(sine, sigma=8.0)[:, 500:1500]
+        torch.testing.assert_close(middle, gain * sine[:, 500:1500], rtol=0, atol=1e-8)
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.sampled_from([1.5, 8.0]), st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_it_matches_the_reference(steps: int, valid: int, sigma: float, seed: int) -> None:
+    features = noise(batch=1, steps=steps, seed=seed)
+    mask = torch.arange(steps)[None] < valid
+    mine = low_pass(features, mask, sigma=sigma)
+    theirs = crest_reference.low_pass(features[0].numpy(), mask[0].numpy(), sigma)
+    # The reference has the whole Gaussian; ours ends at 6 sigma, beyond which 2e-9 of its weight lies.
+    np.testing.assert_allclose(mine[0].numpy(), theirs, rtol=0, atol=2e-8)
+
+
+def test_a_constant_comes_back_up_to_the_ends() -> None:
+    torch.testing.assert_close(
+        low_pass(torch.full((1, 50, 2), 3.0, dtype=torch.float64), sigma=SIGMA),
+        torch.full((1, 50, 2), 3.0, dtype=torch.float64),
+    )
+
+
+def test_nothing_wraps_around() -> None:
+    """A step at the end must not be felt at the start."""
+    features = torch.zeros(1, 200, 1, dtype=torch.float64)
+    changed = features.clone()
+    changed[0, -1] = 100.0
+    before, after = (low_pass(x, sigma=SIGMA)[:, :100] for x in (features, changed))
+    torch.testing.assert_close(after, before, rtol=0, atol=1e-12)
+
+
+def test_padding_may_hold_anything() -> None:
+    features = noise(steps=40)
+    mask = torch.arange(40).expand(2, 40) < 30
+    dirty = features.masked_fill(~mask.unsqueeze(-1), float("nan"))
+    result = low_pass(dirty, mask, sigma=SIGMA)
+    torch.testing.assert_close(result[:, :30], low_pass(features[:, :30], sigma=SIGMA), rtol=0, atol=1e-12)
+    assert (result[:, 30:] == 0).all()
+
+
+def test_it_is_computed_in_float32_at_least() -> None:
+    assert low_pass(noise().bfloat16(), sigma=SIGMA).dtype == torch.float32
+    assert low_pass(noise(), sigma=SIGMA).dtype == torch.float64
+
+
+@pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf")])
+def test_sigma_is_checked(sigma: float) -> None:
+    with pytest.raises(ValueError, match=rf"^sigma must be positive, got {sigma}$"):
+        low_pass(noise(), sigma=sigma)
+
+
+def test_how_slow_is_for_the_caller_to_say() -> None:
+    """Readouts, probes and remedies share this module: no constant of one of them may be its default."""
+    assert inspect.signature(low_pass).parameters["sigma"].default is inspect.Parameter.empty
+    with pytest.raises(TypeError, match="sigma"):
+        low_pass(noise())
+
+
+@pytest.mark.parametrize("steps", [1, 31, 64, 511, 560, 65584, 100003])
+def test_fast_lengths_are_long_enough_and_smooth(steps: int) -> None:
+    length = background._fast_length(steps)
+    assert steps <= length <= steps * 1.04 + 1
+    odd = length
+    while odd % 2 == 0:
+        odd //= 2
+    assert odd < 64
