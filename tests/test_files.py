@@ -7,13 +7,14 @@ import resource
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import crest.files
-from crest.files import PARTIAL, sweep_partials, whole_file
+from crest.files import PARTIAL, held_folder, sweep_partials, whole_file
 
 # Loads the one module by its path, without the seconds that torch takes.
 WRITER = """
@@ -264,3 +265,80 @@ def test_a_lock_that_fails_otherwise_is_told_and_leaves_nothing(
         write(path, b"new")
     assert names(path.parent) == ["file"]
     assert path.read_bytes() == b"old"
+
+
+# -- folders that a kill does not leave behind
+
+HOLD = """
+import sys, tempfile, time
+tempfile.tempdir = sys.argv[1]
+from crest.files import held_folder
+with held_folder("crest-test-") as folder:
+    (folder / "large").write_text("x")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_held_folder_goes_with_its_block_and_an_error_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with held_folder("crest-test-") as one, held_folder("crest-test-") as two:
+        assert one != two
+        assert sorted(tmp_path.iterdir()) == sorted([one, two])
+        (one / "deep").mkdir()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyError), held_folder("crest-test-"):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_held_folder_removes_those_of_the_killed_and_of_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+        )
+        for _ in range(2)
+    ]
+    try:
+        killed, living = (Path(process.stdout.readline().strip()) for process in processes)  # type: ignore[union-attr]
+        processes[0].kill()
+        processes[0].wait()
+        (tmp_path / "crest-test-empty").mkdir()
+        (tmp_path / "crest-test-file").touch()
+        (tmp_path / "crest-test-link").symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere").mkdir()
+        with held_folder("crest-test-") as own:
+            left = {path.name for path in tmp_path.iterdir()}
+        assert left == {living.name, own.name, "crest-test-file", "crest-test-link", "elsewhere"}
+        assert not killed.exists()
+        assert (living / "large").exists()
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_a_folder_that_was_swept_before_its_lock_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make, made = tempfile.mkdtemp, []
+
+    def unlucky(prefix: str) -> str:
+        made.append(make(prefix=prefix))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", unlucky)
+    with held_folder("crest-test-") as folder:
+        assert str(folder) == made[1]
+        assert folder.is_dir()

@@ -172,3 +172,71 @@ def test_public_names_exist_and_are_listed() -> None:
     assert sorted(set(listed)) == listed, "dir(crest) names something twice"
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = crest.nonsense
+
+
+WITHOUT_EXTRAS = [
+    "cyclopts",
+    "jinja2",
+    "matplotlib",
+    "numba",
+    "plotly",
+    "pooch",
+    "rich",
+    "safetensors",
+    "scipy",
+    "sklearn",
+]
+
+
+def test_the_command_line_names_the_extra_that_it_needs() -> None:
+    code = BLOCKED.format(names=WITHOUT_EXTRAS) + "import crest.__main__\nsys.argv = ['crest', '--help']\n"
+    result = run(code + "crest.__main__.command_line()")
+    assert result.returncode == 1
+    assert result.stderr == "crest: the command line needs cyclopts: pip install 'crest-readout[lab]'\n"
+
+
+def test_a_command_names_the_extra_that_it_needs() -> None:
+    code = (
+        BLOCKED.format(names=["scipy", "numba"])
+        + "import crest.__main__\nsys.argv = ['crest', 'systems', 'list']\n"
+    )
+    result = run(code + "crest.__main__.command_line()")
+    assert result.returncode == 1
+    assert "pip install 'crest-readout[lab]'" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_ones_own_recordings_need_no_extra(tmp_path: Path) -> None:
+    code = (
+        BLOCKED.format(names=WITHOUT_EXTRAS)
+        + f"""
+import numpy as np
+from pathlib import Path
+from crest.systems import Sizes, load, save
+from crest.systems.recordings import load_recordings
+folder = Path({str(tmp_path)!r})
+np.save(folder / "a.npy", np.arange(10.0))
+(folder / "table.csv").write_text("file,label\\na.npy,0.5\\n")
+save(load_recordings(folder / "table.csv", window=4, sample_rate=100), folder / "b.npz")
+print(len(load(folder / "b.npz")))
+try:
+    crest.systems.GearSystem
+except ImportError as error:
+    print(error)
+"""
+    )
+    result = run(code)
+    assert result.stdout.splitlines() == [
+        "2",
+        "crest.systems.GearSystem needs numba: pip install 'crest-readout[lab]'",
+    ], result.stderr
+
+
+def test_names_of_systems_exist_and_are_listed() -> None:
+    import crest.systems  # noqa: PLC0415
+
+    assert dir(crest.systems) == sorted(crest.systems.__all__)
+    for name in crest.systems.__all__:
+        assert getattr(crest.systems, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = crest.systems.nonsense

@@ -4,7 +4,9 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -81,6 +83,62 @@ def sweep_partials(folder: Path) -> list[Path]:
         finally:
             os.close(handle)
     return removed
+
+
+@contextlib.contextmanager
+def held_folder(prefix: str) -> Iterator[Path]:
+    """A temporary folder that goes when the block ends; those that killed processes left behind go first.
+
+    The folder itself is locked, from its making on. So one without a lock belongs to nobody who lives, and there is
+    no moment in which a kill leaves a folder that nobody can tell from a living one.
+
+    Args:
+        prefix: of the folder's name; what starts with it in the system's folder for temporary files is ours.
+
+    Example:
+        >>> with held_folder("crest-example-") as folder:
+        ...     folder.is_dir()
+        True
+        >>> folder.exists()
+        False
+    """
+    for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with contextlib.suppress(OSError), _locked_folder(old):
+            shutil.rmtree(old, ignore_errors=True)
+    folder, handle = _new_held_folder(prefix)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+
+
+def _new_held_folder(prefix: str) -> tuple[Path, int]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
+        with contextlib.suppress(FileNotFoundError):  # taken for a dead one before it could be locked
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                # Without locks nobody can remove it either.
+                if error.errno in _NO_LOCKS_HERE:
+                    return folder, handle
+            else:
+                if named_by(folder, handle):
+                    return folder, handle
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """The lock of a folder while the block runs; an OSError where somebody else has it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def named_by(path: Path, handle: int) -> bool:

@@ -1,14 +1,13 @@
 """Trajectories in one file: npz with its metadata, never a pickle, never half a file."""
 
 import json
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from crest.files import whole_file
+from crest.systems.archives import read_archive
 from crest.systems.base import Trajectories
 
 TRAJECTORY_FORMAT = "crest-trajectories-1"
@@ -44,13 +43,17 @@ def save(trajectories: Trajectories, path: Path) -> None:
         np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
 
 
-def load(path: Path) -> Trajectories:
-    """Read what `save` wrote; any other or damaged file is refused by name."""
+def load(path: Path, *, largest: int | None = None) -> Trajectories:
+    """Read what `save` wrote; any other or damaged file is refused by name.
+
+    Args:
+        path: of the file.
+        largest: bytes that its arrays may take in memory, 4 GiB unless given; judged before anything is allocated.
+    """
     if not Path(path).exists():
         raise FileNotFoundError(f"{path} does not exist")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_archive(Path(path), largest)
         about = json.loads(str(arrays.pop("about")))
         if about["format"] != TRAJECTORY_FORMAT:
             raise ValueError(f"format must be {TRAJECTORY_FORMAT!r}, got {about['format']!r}")
@@ -66,5 +69,5 @@ def load(path: Path) -> Trajectories:
         )
     except KeyError as error:
         raise ValueError(f"{path} is not a file of trajectories: it has no {error}") from error
-    except (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a file of trajectories, or is damaged: {error}") from error

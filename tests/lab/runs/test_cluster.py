@@ -153,6 +153,22 @@ def test_a_lost_scheduler_is_said_in_one_sentence(cluster: Cluster, store: Store
     assert all(claim is not None for claim in [store.claim(spec.id) for spec in specs])
 
 
+@pytest.mark.slow
+def test_the_command_says_nothing_else_when_its_scheduler_dies(cluster: Cluster, tmp_path: Path) -> None:
+    address = cluster.scheduler()
+    command = [sys.executable, "-m", "crest", "run", "main", "--quick", "--cluster", address, "--folder", "r"]
+    errors = tmp_path / "errors"
+    with errors.open("w") as file:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, cwd=tmp_path)
+    # It waits for a worker, so it has reached the scheduler, and no run is done before the end.
+    until(lambda: "waiting for a worker" in errors.read_text())
+    cluster.processes[0].kill()
+    assert process.wait(120) == 1
+    said = errors.read_text().splitlines()
+    assert len(said) == 2, said
+    assert said[1].startswith(f"crest: the Dask scheduler at {address} went away")
+
+
 def test_nobody_at_the_address() -> None:
     with pytest.raises(ConnectionError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 within 0.3 s"):
         ClusterExecutor("tcp://127.0.0.1:1", timeout=0.3)

@@ -185,17 +185,14 @@ def test_no_more_than_one_systems_data_stay_in_memory(tmp_path: Path) -> None:
     assert splits_of(tiny_spec(), tmp_path) is not first
 
 
-def test_a_shared_folder_goes_and_takes_those_of_the_dead_with_it(
+def test_the_shared_folder_is_one_that_kills_do_not_leave_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dead = tmp_path / "crest-data-dead"
-    dead.mkdir()
-    (dead / "holder").touch()
-    with shared_folder() as first, shared_folder() as second:
-        assert not dead.exists()
-        assert first.is_dir()
-        assert second.is_dir()
+    (tmp_path / "crest-data-dead").mkdir()
+    with shared_folder() as folder:
+        assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+        assert folder.name.startswith("crest-data-")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,14 +1,18 @@
+import functools
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from crest.lab.runs import executors
 from crest.lab.runs.executors import ClusterExecutor, LocalExecutor, cores
 from sweeping import until
 
@@ -107,3 +111,32 @@ def test_a_script_without_a_guard_is_told_so_and_no_run_is_blamed(tmp_path: Path
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert "a script that needs `if __name__ == '__main__':`" in result.stderr
     assert "hello" not in result.stdout
+
+
+def dying(starts: int, seen: list[int]) -> Any:
+    """Pools whose process ends while it starts, so many times; then sound ones."""
+
+    def make(*arguments: Any, **options: Any) -> ProcessPoolExecutor:
+        seen.append(len(seen))
+        if len(seen) <= starts:
+            options["initializer"] = functools.partial(os._exit, 9)
+        return ProcessPoolExecutor(*arguments, **options)
+
+    return make
+
+
+def test_a_process_that_dies_while_it_starts_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(executors, "ProcessPoolExecutor", dying(LocalExecutor.tries - 1, seen))
+    with LocalExecutor(1) as executor:
+        assert executor.submit(os.getpid).result() != os.getpid()
+    assert len(seen) == LocalExecutor.tries
+
+
+def test_a_process_that_never_starts_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "ProcessPoolExecutor", dying(99, []))
+    with (
+        LocalExecutor(1) as executor,
+        pytest.raises(RuntimeError, match=f"could not be started, {LocalExecutor.tries} times"),
+    ):
+        executor.submit(os.getpid)

@@ -165,6 +165,9 @@ def test_the_data_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch
     assert data_folder() == tmp_path / "cwru"
     (tmp_path / "105.mat").touch()
     assert data_folder() == tmp_path
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CREST_DATA", "~/bearings")
+    assert data_folder().is_relative_to(tmp_path / "bearings")
     monkeypatch.delenv("CREST_DATA")
     assert data_folder().name == "cwru"
     assert "crest" in data_folder().parts

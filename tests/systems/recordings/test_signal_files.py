@@ -117,7 +117,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", objects, allow_pickle=True)
     np.savez(tmp_path / "a.npz", a=objects)
     for name in ("a.npy", "a.npz"):
-        with pytest.raises(ValueError, match=r"cannot be read: .*allow_pickle=False"):
+        with pytest.raises(ValueError, match=r"cannot be read: it holds Python objects"):
             read_signal(tmp_path / name)
 
 

@@ -61,5 +61,7 @@ def main() -> None:
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         if "--debug" in sys.argv:
             raise
+        if isinstance(error, ModuleNotFoundError):
+            error = ImportError(f"this needs {error.name}: pip install 'crest-readout[lab]'")
         errors.print(f"crest: {error}", markup=False)
         raise SystemExit(1) from error

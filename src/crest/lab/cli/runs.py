@@ -75,8 +75,7 @@ def run_experiments(
     store = Store(folder)
     # Batch systems and containers end a program by this signal: as by Ctrl-C, nothing is left lying around.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # What its client says when a scheduler dies is said in one sentence below.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    _silence_dask()
     if isinstance(executor, ClusterExecutor) and not executor.threads:
         errors.print(f"crest: waiting for a worker at {cluster}", markup=False)
     try:
@@ -113,6 +112,14 @@ def run_experiments(
         raise SystemExit(f"crest: what went wrong is in {folder}/*.error; the next run tries again")
     if failures:
         raise SystemExit(1)
+
+
+def _silence_dask() -> None:
+    """Let Dask's loggers say nothing: what its client logs when a scheduler dies, we say in one sentence."""
+    # Each part of it has a logger with a level and a handler of its own.
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:

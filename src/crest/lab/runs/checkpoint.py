@@ -5,6 +5,7 @@ from pathlib import Path
 
 import safetensors
 import safetensors.torch
+import torch
 
 from crest.files import whole_file
 from crest.lab.model import Model
@@ -29,17 +30,30 @@ def load_checkpoint(path: Path) -> tuple[Model, RunSpec]:
             about = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         spec, channels = RunSpec.from_dict(json.loads(about["spec"])), int(about["channels"])
+        expected = _shapes(spec, channels)
     except FileNotFoundError:
         raise
-    except (safetensors.SafetensorError, KeyError, ValueError, TypeError) as error:
+    except (safetensors.SafetensorError, KeyError, ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a whole checkpoint of crest: {error}") from error
     if about.get("id") != spec.id:
         raise ValueError(
             f"{path} is of {about.get('id')}, and its spec is {spec.id} by now: a default has changed since"
         )
+    found = {name: tuple(value.shape) for name, value in state.items()}
+    if found != expected:
+        wrong = sorted(name for name in found.keys() | expected if found.get(name) != expected.get(name))
+        differences = [f"{name} {found.get(name)} instead of {expected.get(name)}" for name in wrong[:3]]
+        raise ValueError(f"{path} does not hold the weights of its spec: {'; '.join(differences)}")
     model = spec.model(channels)
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        raise ValueError(f"{path} does not hold the weights of its spec: {error}") from error
+    model.load_state_dict(state)
     return model.eval(), spec
+
+
+def _shapes(spec: RunSpec, channels: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the weights and buffers that the spec asks for, without the memory for them."""
+    try:
+        with torch.device("meta"):
+            state = spec.model(channels).state_dict()
+    except (RuntimeError, OverflowError) as error:
+        raise ValueError(f"a model of this size cannot be made: {error}") from error
+    return {name: tuple(value.shape) for name, value in state.items()}

@@ -3,11 +3,9 @@
 import contextlib
 import fcntl
 import functools
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
+from crest.files import held_folder
 from crest.lab.runs.spec import RunSpec
 from crest.systems import Splits, load, make_system, save
 
@@ -16,20 +14,9 @@ _PREFIX = "crest-data-"
 _latest: dict[str, Splits] = {}
 
 
-@contextlib.contextmanager
-def shared_folder() -> Iterator[Path]:
+def shared_folder() -> contextlib.AbstractContextManager[Path]:
     """A temporary folder for trajectories; those that killed processes left behind are removed first."""
-    for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError), (old / "holder").open("r+") as holder:
-            # Who holds it is alive; a lock ends with its process.
-            fcntl.flock(holder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(old, ignore_errors=True)
-    with (
-        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
-        (Path(name) / "holder").open("w") as holder,
-    ):
-        fcntl.flock(holder, fcntl.LOCK_EX)
-        yield Path(name)
+    return held_folder(_PREFIX)
 
 
 def splits_of(spec: RunSpec, folder: Path | None = None) -> Splits:

@@ -114,16 +114,21 @@ class _Seat:
 
     @staticmethod
     def _open() -> ProcessPoolExecutor:
+        """A pool whose process has started. One that dies while it starts is replaced, as a run's process is."""
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
-        try:
-            # A process that cannot start is no run's fault, and would be taken for one.
-            pool.submit(os.getpid).result()
-        except BrokenProcessPool as error:
-            raise RuntimeError(
-                "a process could not be started: killed, or out of memory, or a script that needs "
-                "`if __name__ == '__main__':`"
-            ) from error
+        for attempt in range(1, LocalExecutor.tries + 1):
+            pool = ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
+            try:
+                # A process that cannot start is no run's fault, and would be taken for one.
+                pool.submit(os.getpid).result()
+            except BrokenProcessPool as error:
+                if attempt == LocalExecutor.tries:
+                    raise RuntimeError(
+                        f"a process could not be started, {attempt} times: killed, or out of memory, or a script "
+                        "that needs `if __name__ == '__main__':`"
+                    ) from error
+            else:
+                break
         return pool
 
     def load(self) -> int:

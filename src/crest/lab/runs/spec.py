@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import torch
+
 from crest.checks.arguments import require_choice, require_fields, require_known
 from crest.lab.encoders import ENCODERS
 from crest.lab.model import Model, make_model
@@ -130,6 +132,11 @@ class RunSpec:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "RunSpec":
         """The spec that `to_dict` wrote."""
+        if not isinstance(fields, Mapping):
+            raise ValueError(f"fields must be a mapping of the spec's fields, got {type(fields).__name__}")
+        for name in ("sizes", "schedule"):
+            if not isinstance(fields.get(name, {}), Mapping | None):
+                raise ValueError(f"{name} must be a mapping of its fields, got {fields[name]!r}")
         require_known("spec", "field", fields, [field.name for field in dataclasses.fields(cls)])
         schedule = fields.get("schedule")
         parts = {
@@ -242,14 +249,16 @@ def _check(parts: str) -> None:
         json.loads(parts)[part] for part in _PARTS
     )
     try:
-        model = make_model(
-            encoder,
-            readout,
-            channels=1,
-            seed=0,
-            encoder_options=encoder_options,
-            readout_options=_readout_options(readout_options),
-        )
-        make_objective(objective, **objective_options).check(model)
-    except TypeError as error:
-        raise ValueError(f"options must be of the right type: {error}") from error
+        # On the device without memory: whoever writes a spec must not make this machine run out of its own.
+        with torch.device("meta"):
+            model = make_model(
+                encoder,
+                readout,
+                channels=1,
+                seed=0,
+                encoder_options=encoder_options,
+                readout_options=_readout_options(readout_options),
+            )
+            make_objective(objective, **objective_options).check(model)
+    except (TypeError, RuntimeError, OverflowError) as error:
+        raise ValueError(f"options must be of the right type and size: {error}") from error

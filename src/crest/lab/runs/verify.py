@@ -2,12 +2,12 @@
 
 import dataclasses
 import functools
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from crest import rng
 from crest.checks.arguments import require
+from crest.files import held_folder
 from crest.lab.runs.executors import RunExecutor
 from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store
@@ -161,8 +161,8 @@ def verify(
         executor: where to run.
         listener: hears what happens.
     """
-    with tempfile.TemporaryDirectory(prefix="crest-verify-", ignore_cleanup_errors=True) as folder:
-        store = Store(Path(folder))
+    with held_folder("crest-verify-") as folder:
+        store = Store(folder)
         sweep([record.spec for record in records], store, executor, listener=listener)
         return [_check(record, store) for record in records]
 

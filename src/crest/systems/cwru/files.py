@@ -85,7 +85,7 @@ def data_folder() -> Path:
 
     CREST_DATA may also be the folder of the .mat files itself.
     """
-    root = Path(os.environ.get("CREST_DATA") or pooch.os_cache("crest"))
+    root = Path(os.environ.get("CREST_DATA") or pooch.os_cache("crest")).expanduser()
     return root if any((root / file.name).exists() for file in RECORDINGS) else root / "cwru"
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.io
 
 from crest.systems.cwru.files import RecordingFileError
+from crest.systems.recordings.mat_files import mat_arrays, read_mat
 
 # How the centre names drive-end signals: X105_DE_time (data README)
 SUFFIX = "_DE_time"
@@ -33,19 +33,20 @@ def read_recording(path: Path) -> BearingRecording:
     if not path.is_file():
         raise RecordingFileError([f"{path}: missing"])
     try:
-        content = scipy.io.loadmat(path)
-    # Damaged bytes make loadmat raise nearly anything: ValueError, TypeError, OSError, zlib.error, ...
-    except Exception as error:
+        arrays = {array.name: array for array in mat_arrays(path)}
+        content = read_mat(path, list(arrays))
+    except ValueError as error:
         raise RecordingFileError([f"{path}: not a readable .mat file ({error})"]) from error
-    keys = [key for key in content if key.endswith(SUFFIX)]
+    keys = [key for key in arrays if key.endswith(SUFFIX)]
     own = [key for key in keys if path.stem.isdigit() and key == f"X{int(path.stem):03d}{SUFFIX}"]
     chosen = own or keys
     if len(chosen) != 1:
         problem = f"must hold one drive-end signal (X..{SUFFIX}), got {sorted(keys)}"
         raise RecordingFileError([f"{path}: {problem}"])
-    signal = np.asarray(content[chosen[0]])
+    signal = content.get(chosen[0], np.empty(0))
     if signal.dtype.kind not in "fiu" or not signal.size or signal.size != max(signal.shape):
-        problem = f"must be one row of numbers, got {signal.dtype} {signal.shape}"
+        kind = signal.dtype if chosen[0] in content else arrays[chosen[0]].kind
+        problem = f"must be one row of numbers, got {kind} {arrays[chosen[0]].shape}"
         raise RecordingFileError([f"{path}: {chosen[0]} {problem}"])
     signal = signal.astype(np.float64).ravel()
     if not np.isfinite(signal).all():

@@ -9,7 +9,7 @@ import numpy as np
 
 from crest.checks.arguments import require
 from crest.systems.base import Trajectories
-from crest.systems.recordings.rows import Recording, common_value, read_rows
+from crest.systems.recordings.rows import Recording, SignalFolder, common_value, read_rows
 from crest.systems.recordings.table import Columns, read_table, refuse_problems, require_columns
 from crest.systems.recordings.windows import cut_windows, window_starts
 
@@ -28,6 +28,7 @@ def load_recordings(
     events: str | None = None,
     proxy: str | None = None,
     key: str | None = None,
+    largest: int | None = None,
 ) -> Trajectories:
     r"""Windows of all recordings that a table lists, in its order, as float32.
 
@@ -52,6 +53,8 @@ def load_recordings(
             empty cell says that the recording has no event.
         proxy: Column with the smooth cue, a finite number.
         key: Which array of .npz and .mat files, where they hold several.
+        largest: Bytes that the content of one file may take in memory, 4 GiB unless given; a larger one is a bad
+            row.
 
     Raises:
         ValueError: An argument is wrong, or rows are: the message then lists them with line and reason.
@@ -79,7 +82,7 @@ def load_recordings(
     if not base.is_dir():
         raise ValueError(f"folder must exist, got {str(base)!r}")
 
-    recordings, problems = read_rows(listing, columns, base, key, window)
+    recordings, problems = read_rows(listing, columns, SignalFolder(base, key, window, largest))
     given = None if channels is None else tuple(channels)
     width = None if given is None else len(given)
     width = common_value(recordings, problems, "channels:", lambda s: s.samples.shape[1], width)

@@ -4,7 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,18 @@ from crest.systems.recordings.windows import event_steps
 Value = TypeVar("Value", bound=Hashable)
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
+
+
+class SignalFolder(NamedTuple):
+    """Where the signals are, and how they are read."""
+
+    folder: Path
+    key: str | None
+    """Which array of a file that holds several."""
+    window: int
+    """Samples that a signal must have at least."""
+    largest: int | None
+    """Bytes that a file may take in memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,29 +44,27 @@ class Recording:
 
 
 def read_rows(
-    table: RecordingTable, columns: Columns, folder: Path, key: str | None, window: int
+    table: RecordingTable, columns: Columns, files: SignalFolder
 ) -> tuple[list[Recording], list[Problem]]:
     """All recordings of the table, each file read once, and all that is wrong with them."""
     problems = list(table.problems)
     seen: dict[Path, int] = {}
     recordings = []
     for row in table.rows:
-        path = (folder / row.cells[columns.file]).resolve()
+        path = (files.folder / row.cells[columns.file]).resolve()
         if row.cells[columns.file] and path in seen:
             # Its windows could come to lie in two splits.
             where = f"{table.place} {seen[path]}"
             reason = f"{columns.file} must not repeat, got {row.cells[columns.file]!r} as on {where}"
             problems.append(Problem(row.line, reason))
         seen.setdefault(path, row.line)
-        recording, wrong = _read_row(row, columns, folder, key, window)
+        recording, wrong = _read_row(row, columns, files)
         recordings.append(recording)
         problems += wrong
     return recordings, problems
 
 
-def _read_row(
-    row: Row, columns: Columns, folder: Path, key: str | None, window: int
-) -> tuple[Recording, list[Problem]]:
+def _read_row(row: Row, columns: Columns, files: SignalFolder) -> tuple[Recording, list[Problem]]:
     problems = []
 
     def attempt(
@@ -67,10 +77,10 @@ def _read_row(
             return None
 
     cells = row.cells
-    signal = attempt(_windowed_signal, columns.file, cells[columns.file], folder, key, window)
+    signal = attempt(_windowed_signal, columns.file, cells[columns.file], files)
     steps = None
     if columns.events is not None and signal is not None:
-        steps = attempt(event_steps, cells[columns.events], len(signal.samples), folder)
+        steps = attempt(event_steps, cells[columns.events], len(signal.samples), files.folder)
     proxy = None if columns.proxy is None else attempt(finite_number, columns.proxy, cells[columns.proxy])
     condition = None if columns.condition is None else cells[columns.condition]
     if condition == "":
@@ -87,16 +97,16 @@ def _read_row(
     return recording, problems
 
 
-def _windowed_signal(column: str, cell: str, folder: Path, key: str | None, window: int) -> Signal:
+def _windowed_signal(column: str, cell: str, files: SignalFolder) -> Signal:
     """The signal of a file, refused if it is shorter than one window."""
     if not cell:
         raise ValueError(f"{column} must not be empty")
-    signal = read_signal(folder / cell, key)
+    signal = read_signal(files.folder / cell, files.key, largest=files.largest)
     length, width = signal.samples.shape
-    if length < window:
+    if length < files.window:
         hint = " (a signal is (T, C): is this one transposed?)" if width > length else ""
         raise ValueError(
-            f"file {cell!r} must have at least one window of {window} samples, got {length}{hint}"
+            f"file {cell!r} must have at least one window of {files.window} samples, got {length}{hint}"
         )
     return signal
 

@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crest.systems.archives import archive_headers, array_header, require_room
+from crest.systems.recordings.mat_files import mat_arrays, read_mat
+
 
 class Signal(NamedTuple):
     """What one file holds; the last two are None where the file does not say."""
@@ -29,7 +32,9 @@ class _Content(NamedTuple):
     channels: tuple[str, ...] | None = None
 
 
-def read_signal(path: str | os.PathLike[str], key: str | None = None) -> Signal:
+def read_signal(
+    path: str | os.PathLike[str], key: str | None = None, *, largest: int | None = None
+) -> Signal:
     """Samples (T, C) of one file, with its sample rate and channel names where it carries them.
 
     Args:
@@ -38,6 +43,8 @@ def read_signal(path: str | os.PathLike[str], key: str | None = None) -> Signal:
             ever unpickled.
         key: Which array of a .npz or .mat file; may be a pattern that fits one name ("*_DE_time"). Needed
             only where there are several.
+        largest: Bytes that the file's content may take in memory, 4 GiB unless given. It is judged before
+            anything is allocated: a small compressed file can stand for terabytes.
 
     Raises:
         ValueError: The file is missing, damaged, of another kind, or holds no finite signal; the message
@@ -57,7 +64,7 @@ def read_signal(path: str | os.PathLike[str], key: str | None = None) -> Signal:
     if not path.is_file():
         raise ValueError(f"file {str(path)!r} does not exist")
     try:
-        content = reader(path, key)
+        content = reader(path, key, largest)
     except ImportError:
         raise
     except Exception as error:  # damaged files make the readers raise almost anything
@@ -118,37 +125,43 @@ def _chosen(names: Iterable[str], key: str | None) -> str:
     return fitting[0]
 
 
-def _npy(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signature for all readers
+def _npy(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa: ARG001, one signature for all readers
+    _require_start(path, b"\x93NUMPY", ".npy")
     with path.open("rb") as file:
-        start = file.read(6)
-    # Else NumPy takes it for a pickle, and says how to load it unsafely.
-    if not start.startswith((b"\x93NUMPY", b"PK")):
-        raise ValueError("it is not a .npy file by its content")
-    loaded = np.load(path, allow_pickle=False)
-    if not isinstance(loaded, np.ndarray):
-        loaded.close()
-        raise ValueError("it is a .npz file by its content")
-    return _Content(loaded)
+        header = array_header(file)
+        left = path.stat().st_size - file.tell()
+    if left < header.size:
+        raise ValueError(f"it is damaged: its header asks for {header.size} bytes, {left} follow")
+    require_room({path.name: header.size}, largest)
+    return _Content(np.load(path, allow_pickle=False))
 
 
-def _npz(path: Path, key: str | None) -> _Content:
-    loaded = np.load(path, allow_pickle=False)
-    if isinstance(loaded, np.ndarray):
-        raise ValueError("it is a .npy file by its content")
-    with loaded:
-        return _Content(loaded[_chosen(loaded.files, key)])
+def _npz(path: Path, key: str | None, largest: int | None) -> _Content:
+    _require_start(path, b"PK", ".npz")
+    headers = archive_headers(path)
+    name = _chosen(headers, key)
+    require_room({name: headers[name].size}, largest)
+    with np.load(path, allow_pickle=False) as archive:
+        return _Content(archive[name])
 
 
-def _mat(path: Path, key: str | None) -> _Content:
-    io = optional_module("scipy.io", "a .mat file")
-    try:
-        name = _chosen((name for name, _, _ in io.whosmat(path)), key)
-    except NotImplementedError as error:
-        raise ValueError(
-            "it is a MATLAB v7.3 file (HDF5), which is not read here; in MATLAB, save it with '-v7'"
-        ) from error
+def _require_start(path: Path, start: bytes, kind: str) -> None:
+    """Refuse a file of another kind: NumPy would take it for a pickle, and say how to load it unsafely."""
+    others = {b"\x93NUMPY": ".npy", b"PK": ".npz"}
+    with path.open("rb") as file:
+        found = file.read(6)
+    if not found.startswith(start):
+        other = next((name for begin, name in others.items() if found.startswith(begin)), None)
+        raise ValueError(f"it is {'not a ' + kind if other is None else 'a ' + other} file by its content")
+
+
+def _mat(path: Path, key: str | None, largest: int | None) -> _Content:
+    name = _chosen([array.name for array in mat_arrays(path)], key)
+    arrays = read_mat(path, [name], largest)
+    if name not in arrays:
+        raise ValueError(f"{name} is no array of numbers")
     # MATLAB has no vectors: a row (1, T) and a column (T, 1) both mean a signal (T,).
-    return _Content(np.asarray(io.loadmat(path, variable_names=[name], squeeze_me=True)[name]))
+    return _Content(arrays[name].squeeze())
 
 
 def _is_number(text: str) -> bool:
@@ -159,7 +172,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _csv(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signature for all readers
+def _csv(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa: ARG001, one signature for all readers
+    # Text takes at least two bytes a number, which takes eight in memory.
+    require_room({path.name: 4 * path.stat().st_size}, largest)
     with path.open(encoding="utf-8-sig", newline="") as file:
         first = next(csv.reader(file), [])
         # A line that mixes names and numbers is a damaged sample, not a header: the numbers are then refused.
@@ -177,7 +192,9 @@ def _csv(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signatur
     return _Content(array, channels=names)
 
 
-def _wav(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signature for all readers
+def _wav(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa: ARG001, one signature for all readers
+    # Samples of a byte become eight of them.
+    require_room({path.name: 8 * path.stat().st_size}, largest)
     wavfile = optional_module("scipy.io.wavfile", "a .wav file")
     with warnings.catch_warnings():
         # Chunks of other programs are harmless; a file that ends too early is not.
@@ -191,7 +208,7 @@ def _wav(path: Path, key: str | None) -> _Content:  # noqa: ARG001, one signatur
     return _Content(array, sample_rate=float(rate))
 
 
-_READERS: dict[str, Callable[[Path, str | None], _Content]] = {
+_READERS: dict[str, Callable[[Path, str | None, int | None], _Content]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".mat": _mat,
