@@ -106,3 +106,18 @@ def test_fast_lengths_are_long_enough_and_smooth(steps: int) -> None:
     while odd % 2 == 0:
         odd //= 2
     assert odd < 64
+
+
+def test_a_mask_of_zeros_and_ones_is_a_mask() -> None:
+    features, mask = torch.randn(2, 30, 3), torch.arange(30).expand(2, -1) < 20
+    assert torch.equal(low_pass(features, mask.long(), sigma=2.0), low_pass(features, mask, sigma=2.0))
+
+
+@pytest.mark.unchecked
+def test_the_door_names_what_is_wrong() -> None:
+    with pytest.raises(
+        ValueError, match=r"features must have shape \(B, T, D\), none of them 0, got \(3, 4\)"
+    ):
+        low_pass(torch.zeros(3, 4), sigma=1.0)
+    with pytest.raises(ValueError, match=r"mask must have shape \(B, T\) = \(1, 4\), got \(1, 3\)"):
+        low_pass(torch.zeros(1, 4, 2), torch.ones(1, 3).bool(), sigma=1.0)

@@ -86,29 +86,6 @@ def test_the_product_never_imports_the_lab() -> None:
     assert {door for door in doors if not door.startswith("lab")} == {"__main__"}
 
 
-def public_names(path: Path) -> set[str]:
-    """The names that a module defines at its top level, without those that begin with an underscore."""
-    names = set()
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            names.add(node.target.id)
-    return {name for name in names if not name.startswith("_")}
-
-
-def test_a_name_of_the_product_means_one_thing() -> None:
-    homes: dict[str, list[str]] = {}
-    for path in FILES:
-        if not room(module_of(path)).startswith("lab"):
-            for name in public_names(path):
-                homes.setdefault(name, []).append(module_of(path))
-    assert len(homes) > 100
-    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
-
-
 def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 

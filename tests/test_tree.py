@@ -30,6 +30,7 @@ def test_the_rule_looks_at_modules() -> None:
     assert len(MODULES) > 100
     assert defines_something(SOURCE / "rng.py")
     assert not defines_something(SOURCE / "floats.py")
+    assert all((SOURCE / program).exists() for program in PROGRAMS)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.as_posix())

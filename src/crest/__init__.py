@@ -15,7 +15,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from crest import background as background
     from crest import probes, theory
+    from crest import readouts as readouts
     from crest import systems as systems
     from crest.estimator import CrestPooler as CrestPooler
     from crest.probes import (
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PROBES = ("Credit", "DeletionCurve", "credit", "deletion", "error_without", "interpolate_out", "saliency")
-_MODULES = ("probes", "systems", "theory")
+_MODULES = ("background", "probes", "readouts", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
     "CreditInEvent": "crest.probes.metrics",

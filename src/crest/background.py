@@ -12,14 +12,15 @@ import math
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, StepMask, at_least_float32
+from crest.arrays import Features, StepFlags, at_least_float32
 from crest.checks.arguments import require
+from crest.checks.tensors import as_mask, require_series
 
 # our choice: docs/choices.md#ends-of-a-trajectory
 _REACH = 6.0
 
 
-def low_pass(features: Features, mask: StepMask | None = None, *, sigma: float) -> Features:
+def low_pass(features: Features, mask: StepFlags | None = None, *, sigma: float) -> Features:
     """LP_sigma: the slow background of each channel, a Gaussian low-pass along time.
 
     At each step the average of the valid steps around it with Gaussian weights of standard deviation `sigma`
@@ -33,7 +34,9 @@ def low_pass(features: Features, mask: StepMask | None = None, *, sigma: float) 
         tensor([0.5201, 1.1288, 2.0000, 2.8712, 3.4799])
     """
     if not torch.compiler.is_compiling():
+        require_series("features", features, "(B, T, D)")
         require("sigma", sigma, "be positive")
+    mask = as_mask(mask, features)
     features = features.to(at_least_float32(features))
     kernel = _kernel(sigma, features)
     convolve = _convolve_direct if torch.compiler.is_exporting() else _convolve_fourier

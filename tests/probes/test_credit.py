@@ -426,3 +426,13 @@ def test_validation_of_given_scores_can_be_switched_off() -> None:
     found = credit_of_scores(scores, flags("1.", "1."), validate=False)
     assert found.cie[0].isnan()
     assert found.cie[1] == 0
+
+
+@pytest.mark.parametrize("measure", [event_credit_mass, precision_at_event_rate, credit_in_event_at_1])
+def test_each_measure_takes_flags_of_zeros_and_ones(measure: Callable[..., Tensor]) -> None:
+    scores, events = torch.rand(3, 20), torch.rand(3, 20) < 0.3
+    mask = torch.arange(20).expand(3, -1) < 15
+    assert torch.equal(measure(scores, events.long(), mask.to(torch.uint8)), measure(scores, events, mask))
+    assert torch.equal(chance_level(events.long(), mask.to(torch.uint8)), chance_level(events, mask))
+    with pytest.raises(ValueError, match="events must hold booleans or the integers 0 and 1, got 3"):
+        measure(scores, 3 * events.long())

@@ -15,6 +15,7 @@ from crest.arrays import (
     Features,
     PerTrajectory,
     Pooled,
+    StepFlags,
     StepMask,
     StepScores,
     at_least_float32,
@@ -68,15 +69,16 @@ def positive_credit(scores: StepScores) -> StepScores:
 
 
 def _valid(
-    scores: StepScores, events: EventMask, mask: StepMask | None
+    scores: StepScores, events: StepFlags, mask: StepFlags | None
 ) -> tuple[StepScores, EventMask, StepMask]:
     """Scores in float32 at least, events on valid steps only, and the mask."""
-    valid = valid_steps(mask, events)
-    return scores.to(at_least_float32(scores)), events & valid, valid
+    flags = as_flags("events", events, scores)
+    valid = valid_steps(as_mask(mask, scores), flags)
+    return scores.to(at_least_float32(scores)), flags & valid, valid
 
 
 def event_credit_mass(
-    scores: StepScores, events: EventMask, mask: StepMask | None = None, delta: float = DELTA
+    scores: StepScores, events: StepFlags, mask: StepFlags | None = None, delta: float = DELTA
 ) -> PerTrajectory:
     """Share of the positive credit that falls on event steps (ECM); NaN without event steps.
 
@@ -110,7 +112,7 @@ def _expected_hits(scores: StepScores, events: EventMask, mask: StepMask, count:
 
 
 def precision_at_event_rate(
-    scores: StepScores, events: EventMask, mask: StepMask | None = None
+    scores: StepScores, events: StepFlags, mask: StepFlags | None = None
 ) -> PerTrajectory:
     """Share of the `|E|` best-scored valid steps that are events (Prec@|E|); NaN without event steps.
 
@@ -126,7 +128,7 @@ def precision_at_event_rate(
 
 
 def credit_in_event_at_1(
-    scores: StepScores, events: EventMask, mask: StepMask | None = None
+    scores: StepScores, events: StepFlags, mask: StepFlags | None = None
 ) -> PerTrajectory:
     """1 where the best-scored valid step is an event, else 0 (CiE@1); NaN without event steps.
 
@@ -142,7 +144,7 @@ def credit_in_event_at_1(
 
 
 def chance_level(
-    events: EventMask, mask: StepMask | None = None, dtype: torch.dtype = torch.float32
+    events: StepFlags, mask: StepFlags | None = None, dtype: torch.dtype = torch.float32
 ) -> PerTrajectory:
     """Event fraction `|E| / T` over the valid steps; 0 without event steps.
 
@@ -150,8 +152,9 @@ def chance_level(
         >>> chance_level(torch.tensor([[True, False, False, False]]))
         tensor([0.2500])
     """
-    valid = valid_steps(mask, events)
-    return (events & valid).sum(1).to(dtype) / valid.sum(1).clamp(min=1)
+    flags = as_flags("events", events, events)
+    valid = valid_steps(as_mask(mask, events), flags)
+    return (flags & valid).sum(1).to(dtype) / valid.sum(1).clamp(min=1)
 
 
 def credit(

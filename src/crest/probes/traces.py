@@ -7,7 +7,14 @@ from torch import Tensor
 
 from crest.arrays import StepScores, valid_steps
 from crest.checks.arguments import require
-from crest.checks.tensors import as_flags, as_mask, require_finite, require_floating, require_tensor
+from crest.checks.tensors import (
+    as_flags,
+    as_mask,
+    as_per_trajectory,
+    require_finite,
+    require_floating,
+    require_tensor,
+)
 from crest.probes.credit import positive_credit, step_scores
 
 
@@ -150,11 +157,9 @@ def _numbers(name: str, value: Tensor | None, rows: int, digits: int | None) -> 
     """A number of each trajectory, from (B,) or (B, 1); None of each where nobody knows them."""
     if value is None:
         return [None] * rows
-    if not isinstance(value, Tensor) or value.shape not in {(rows,), (rows, 1)}:
-        got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"{name} must be a tensor of shape (B,) or (B, 1), B = {rows}, got {got}")
-    require_finite(name, value)
-    return _shorts(value.reshape(-1), digits)
+    numbers = as_per_trajectory(f"{name} must be", value, rows)
+    require_finite(name, numbers)
+    return _shorts(numbers, digits)
 
 
 def _profiles(

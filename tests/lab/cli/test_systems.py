@@ -19,7 +19,10 @@ def test_an_unknown_system_is_one_sentence(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "system must be one of gear, impact, got 'pump'" in result.stderr
     assert "Traceback" not in result.stdout + result.stderr
-    assert "rows must lie in [1, 20], got 0" in run("systems", "show", "gear", "--rows", "0").stderr
+    assert (
+        "rows must be a whole number in [1, 20], got 0"
+        in run("systems", "show", "gear", "--rows", "0").stderr
+    )
     assert "Traceback" in run("systems", "show", "pump", "--debug").stderr
 
 

@@ -190,7 +190,11 @@ VERDICTS = ("partly", "does not hold", "does not hold", "holds", "not measured")
 def test_the_readme_counts_the_claims_and_names_three() -> None:
     head, _, *lines = PAGES["README.md"]["claims"](made(*VERDICTS)).splitlines()
     assert "Of 5 claims that were checked, 1 hold, 1 hold in part and 2 do not, 1 are not measured." in head
-    assert lines == [f"- Claimed: {text} (10 %). Found: {number} %." for number, text in enumerate(FIRST)]
+    verdicts = VERDICTS[: len(FIRST)]
+    assert lines == [
+        f"- Claimed: {text}. Paper: 10 %. Found ({verdict}): {number} %."
+        for number, (text, verdict) in enumerate(zip(FIRST, verdicts, strict=True))
+    ]
 
 
 def test_the_manual_lists_every_claim_under_its_verdict() -> None:

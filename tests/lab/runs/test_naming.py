@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from crest.lab.evidence import CATALOG
 from crest.lab.runs import naming
 from crest.lab.runs import spec as spec_module
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.training import Schedule
 from crest.readouts import CrestConfig, CrestReadout
-from crest.systems import SYSTEMS, Sizes
+from crest.systems import SYSTEMS, CwruSystem, Sizes
+from crest.systems.cwru.files import RecordingFile
 from places import RESULTS
 
 PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text())
@@ -48,7 +50,9 @@ def test_every_published_id_follows_from_its_stored_spec() -> None:
 @pytest.mark.parametrize("name", sorted(PUBLISHED["parameters"]))
 def test_what_was_added_since_has_a_neutral_value(name: str) -> None:
     added = parameters(name) - set(PUBLISHED["parameters"][name])
-    assert added <= set(naming.NEUTRAL.get(name, {})), f"give them a neutral value in {naming.__file__}"
+    assert added <= {*naming.NEUTRAL.get(name, {}), *naming.WITHOUT_EFFECT}, (
+        f"give them a neutral value in {naming.__file__}"
+    )
 
 
 def test_neutral_values_are_of_parameters_that_exist() -> None:
@@ -134,6 +138,31 @@ def test_fields_of_every_value_can_be_left_out(owner: str, monkeypatch: pytest.M
 def test_what_cannot_change_a_number_does_not_name_a_run() -> None:
     assert spec(readout_options={"validate": False}).id == spec().id
     assert spec(readout_options={"validate": False}).resolved()["readout"]["validate"] is False
+
+
+def test_a_later_option_without_effect_is_in_no_name_at_any_value(
+    grown: Callable[..., RunSpec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(naming, "WITHOUT_EFFECT", frozenset({"extra"}))
+    assert grown().id == grown(extra="compiled").id == BEFORE
+    assert grown(extra="compiled").resolved()["readout"]["extra"] == "compiled"
+
+
+def test_what_a_recording_is_named_by_does_not_grow() -> None:
+    """The rows of a table of recordings are hashed by their place: a new column would rename every run on them."""
+    assert list(RecordingFile._fields) == PUBLISHED["columns"]["RecordingFile"]
+
+
+def test_every_published_study_is_found_by_its_name() -> None:
+    studies = {study.id for experiment in CATALOG.values() for study in experiment.studies}
+    assert studies == set(PUBLISHED["studies"])
+    assert all(path.stem in studies for path in (RESULTS / "studies").glob("*.json"))
+
+
+def test_a_neutral_parameter_of_the_bearings_renames_no_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = {"window": 1024, "hop": 512}
+    monkeypatch.setitem(naming.NEUTRAL, "CwruSystem", {"hop": 512})
+    assert naming.naming(CwruSystem, parameters) == {"window": 1024}
 
 
 def test_neutral_is_compared_as_json_not_as_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def report(
         Where to write; outputs/report with the format's ending unless given, outputs/trial of a trial.
     quick
         Report the trial that `crest run --quick` made. Its numbers mean nothing, so the report has no verdicts on them.
-        Understood by itself where the folder has trial runs alone.
+        `crest` recognises a folder that holds only trial runs.
     """
     from crest.files import whole_file
     from crest.lab.report import formats

@@ -133,7 +133,7 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
         Where the records are.
     quick
         Count the runs of the trial that `crest run --quick` makes.
-        Understood by itself where the folder has trial runs alone.
+        `crest` recognises a folder that holds only trial runs.
     """
     from rich.table import Table
 

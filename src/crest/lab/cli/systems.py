@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from crest.checks.arguments import require
 from crest.lab.cli.console import console
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def show_system(
     """
     from crest.lab.report.systems import system_figure
 
-    if not 1 <= rows <= MOST_ROWS:
-        raise ValueError(f"rows must lie in [1, {MOST_ROWS}], got {rows}")
+    require("rows", rows, f"be a whole number in [1, {MOST_ROWS}]")
     splits = _bearings(seed, folder) if system == "cwru" else _simulated(system, regime_name, seed)
     path = output or Path("outputs") / f"{system}-{regime_name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)

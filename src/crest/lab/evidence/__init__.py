@@ -1,5 +1,6 @@
 """The evidence: one file for each table or figure of the paper, with its runs, its claims and what it shows."""
 
+from crest.checks.arguments import require_choice
 from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
 from crest.lab.evidence.baselines import BASELINES_EXPERIMENT
 from crest.lab.evidence.budget import BUDGET_EXPERIMENT
@@ -51,6 +52,5 @@ def experiments_of(names: list[str]) -> list[Experiment]:
     """
     choices = [*CATALOG, "all"]
     for name in names:
-        if name not in choices:
-            raise ValueError(f"name must be one of {', '.join(choices)}, got {name!r}")
+        require_choice("name", name, choices)
     return list(CATALOG.values()) if "all" in names else [CATALOG[name] for name in dict.fromkeys(names)]

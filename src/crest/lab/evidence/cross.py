@@ -1,6 +1,6 @@
 """Figure 4: attention against CREST across encoders and systems, the real bearings included."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from crest.lab.evidence.compare import Contest, contest, error_text, percent
 from crest.lab.evidence.experiment import Experiment, Found
@@ -39,13 +39,22 @@ def _chart(duels: Mapping[str, Contest]) -> Chart:
     )
 
 
+def _by_system(places: Sequence[str]) -> str:
+    """Places in words, each system once: "SG-Drive (GRU, Transformer) and CWRU (pointwise)"."""
+    encoders: dict[str, list[str]] = {}
+    for place in places:
+        system, _, encoder = place.partition(", ")
+        encoders.setdefault(system, []).append(encoder)
+    return " and ".join(f"{system} ({', '.join(names)})" for system, names in encoders.items())
+
+
 def _judged(duels: Mapping[str, Contest]) -> Claim:
     if len(duels) < len(PLACES):
         return _CLAIM
     worse = [place for place, duel in duels.items() if duel.ood.lower < duel.ood.seeds]
     lower = len(duels) - len(worse)
     return _CLAIM.judged(
-        f"{lower} of {len(duels)}" + (f"; not with {', '.join(worse)}" if worse else ""),
+        f"{lower} of {len(duels)}" + (f"; not with {_by_system(worse)}" if worse else ""),
         holds=not worse,
         partly=lower > len(duels) / 2,
         bar="lower on every seed in every place",

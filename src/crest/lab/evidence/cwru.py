@@ -11,9 +11,10 @@ from crest.lab.evidence.settings import FEW_READOUTS, FIVE, FORMS, THREE
 from crest.lab.evidence.shown import Chart, Claim, Panel, Shown, Table
 from crest.lab.evidence.stats import Spread
 from crest.lab.runs.grid import grid
+from crest.lab.runs.naming import naming
 from crest.lab.runs.record import Record
 from crest.lab.runs.study import Study
-from crest.systems import make_system
+from crest.systems import CwruSystem, make_system
 from crest.systems.cwru.rms_baselines import rms_baselines
 
 _SPLITS = {"default": "held load", "bearing": "held bearing"}
@@ -41,7 +42,7 @@ def level_alone(seeds: list[int], system: dict[str, Any]) -> dict[str, dict[str,
 # The study's name depends on the system's parameters: a result for other windows has another name.
 _PARAMETERS = {
     name: value
-    for name, value in dataclasses.asdict(make_system("cwru")).items()
+    for name, value in naming(CwruSystem, dataclasses.asdict(make_system("cwru"))).items()
     if name not in ("folder", "split", "recordings")
 }
 LEVEL_STUDY = Study(

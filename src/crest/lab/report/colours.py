@@ -1,5 +1,7 @@
 """The colours and symbols of charts: one per readout and per part, the same on the page and in pictures."""
 
+from crest.checks.arguments import require_choice
+
 COLOURS = {
     # Okabe and Ito's colours, as far as they stand out on the white and on the dark page. Orange and sky blue are a
     # shade darker than theirs for that reason. Readouts beyond their eight colours have colours far from these.
@@ -51,8 +53,7 @@ def colour(key: str) -> str:
         >>> colour("crest")
         '#D55E00'
     """
-    if key not in COLOURS:
-        raise ValueError(f"colour must be one of {', '.join(COLOURS)}, got {key!r}")
+    require_choice("colour", key, COLOURS)
     return COLOURS[key]
 
 

@@ -160,7 +160,7 @@ def claims_that(verdict: Verdict) -> Callable[[Pieces], str]:
 
 
 def _short(claim: Claim) -> str:
-    return f"- Claimed: {claim.text} ({claim.paper}). Found: {claim.measured or 'not measured'}."
+    return f"- Claimed: {claim.text}. Paper: {claim.paper}. Found ({claim.verdict}): {claim.measured or 'nothing yet'}."
 
 
 def _long(piece: Piece, claim: Claim) -> str:

@@ -5,6 +5,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from crest.checks.arguments import require
 from crest.systems.base import Trajectories
 
 _SIGNAL = "#0072B2"
@@ -21,8 +22,7 @@ def system_figure(data: Trajectories, rows: int = 4, steps: int | None = None) -
         rows: how many.
         steps: how much of each to show; all of it unless given.
     """
-    if not 1 <= rows <= len(data):
-        raise ValueError(f"rows must lie in [1, {len(data)}], the number of trajectories, got {rows}")
+    require("rows", rows, f"be a whole number in [1, {len(data)}]")
     order = np.argsort(data.y)
     chosen = order[np.linspace(0, len(order) - 1, rows).round().astype(int)]
     steps = data.x.shape[1] if steps is None else min(steps, data.x.shape[1])

@@ -1,1 +1,1 @@
-"""Experiments: specs of training runs, their records, and how to do hundreds of them."""
+"""Runs: their specs, their records, and how to do hundreds of them."""

@@ -21,8 +21,11 @@ is never removed, and its value never changes: the ids of published records depe
 INERT: dict[str, Any] = {"validate": True}
 """Parameters that cannot change a number, by name, with what the first published ids have in their place.
 
-One that comes later is popped from the parameters instead, as `RunSpec.resolved` does with the folder of recordings.
+They stand there for ever, whatever a run was given.
 """
+
+WITHOUT_EFFECT: frozenset[str] = frozenset()
+"""Parameters that cannot change a number and came later, such as a backend, by name: no id has them, at any value."""
 
 
 def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,8 +40,9 @@ def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: INERT.get(name, value)
         for name, value in values.items()
+        if name not in WITHOUT_EFFECT
         # Compared as JSON: in Python False is 0 and 1 is 1.0.
-        if name not in neutral or canonical_json(value) != canonical_json(neutral[name])
+        and (name not in neutral or canonical_json(value) != canonical_json(neutral[name]))
     }
 
 

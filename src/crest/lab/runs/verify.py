@@ -13,6 +13,7 @@ from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
 from crest.probes import CreditMeans
+from crest.probes.result import LABELS
 from crest.systems import CwruSystem, make_system
 from crest.systems.cwru.files import RecordingFile, RecordingFileError, require_recordings
 
@@ -21,7 +22,7 @@ RELATIVE_ERROR = 0.05
 ABSOLUTE_ERROR = 0.01
 CREDIT = 0.05
 
-_CREDIT = {"cie": "CiE@1", "ecm": "ECM", "precision": "Prec@|E|", "chance": "chance level"}
+_CREDIT = {**LABELS, "chance": "chance level"}
 # A message names so many runs; more of them tell nothing new.
 _NAMED = 5
 

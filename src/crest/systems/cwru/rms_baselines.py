@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
+from crest.checks.arguments import require
 from crest.floats import Floats
 from crest.systems.base import Splits
 from crest.systems.cwru.system import log_rms
@@ -28,10 +29,7 @@ def rms_baselines(splits: Splits, neighbours: int = NEIGHBOURS) -> tuple[Baselin
     Both read one number per channel, the log-RMS of the window: no order in time, no event. A model that does
     no better than these has learned nothing that the level does not say.
     """
-    if not 1 <= neighbours <= len(splits.train):
-        raise ValueError(
-            f"neighbours must lie in 1..{len(splits.train)}, the training size, got {neighbours}"
-        )
+    require("neighbours", neighbours, f"be a whole number in [1, {len(splits.train)}]")
     readers = {"linear": LinearRegression(), f"{neighbours}-nearest": KNeighborsRegressor(neighbours)}
     level = {"train": log_rms(splits.train.x), "id": log_rms(splits.id.x), "ood": log_rms(splits.ood.x)}
     scores = []
