@@ -122,3 +122,12 @@ def test_wrong_arguments_are_refused_by_name() -> None:
     model = crest.replace_pooling(Model(), "readout.pool", crest.MeanReadout())
     with pytest.raises(ValueError, match=r"must take 3-D features, got \(50, 8\)"):
         model(torch.randn(50, 3))
+
+
+def test_a_second_readout_is_called_as_the_first_one_was() -> None:
+    model = nn.Sequential(nn.Conv1d(3, 8, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 1))
+    before = model(torch.ones(2, 3, 8))
+    crest.replace_pooling(model, "1", crest.CrestReadout())
+    crest.replace_pooling(model, "1", crest.MeanReadout())
+    assert (model[1].layout, model[1].keepdim) == ("channels_first", True)
+    torch.testing.assert_close(model(torch.ones(2, 3, 8)), before)

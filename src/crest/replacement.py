@@ -34,10 +34,14 @@ class PoolingSlot(nn.Module):
         self.time_axis = 1 if layout == "channels_last" else 2
         self.keepdim = keepdim
 
+    @property
+    def layout(self) -> Layout:
+        """The order of the axes that it takes."""
+        return "channels_last" if self.time_axis == 1 else "channels_first"
+
     def extra_repr(self) -> str:
         """How it is called, for `print(model)`."""
-        layout = "channels_last" if self.time_axis == 1 else "channels_first"
-        return f"layout={layout!r}, keepdim={self.keepdim}"
+        return f"layout={self.layout!r}, keepdim={self.keepdim}"
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         """Pooled vector (B, D), or with a time axis of length one where `keepdim` asks for it."""
@@ -69,8 +73,8 @@ def replace_pooling(
         model: any module.
         path: dotted name of the pooling layer, as `model.named_modules()` lists it.
         readout: what to put there.
-        layout: how the layer is called. Known for `nn.AdaptiveAvgPool1d(1)` and `nn.AdaptiveMaxPool1d(1)`;
-            "channels_last" for others unless given.
+        layout: how the layer is called. Known for `nn.AdaptiveAvgPool1d(1)`, `nn.AdaptiveMaxPool1d(1)` and for a
+            readout that was put there before; "channels_last" for others unless given.
         keepdim: whether it returns (B, 1, D), or (B, D, 1) channels first, instead of (B, D). Known and
             assumed in the same way.
 
@@ -91,10 +95,14 @@ def replace_pooling(
     adaptive = isinstance(old, _ADAPTIVE)
     if adaptive and old.output_size not in (1, (1,)):
         raise ValueError(f"path must name a layer that pools to one vector, got {path!r}: {old}")
-    layout = layout or ("channels_first" if adaptive else "channels_last")
+    if isinstance(old, PoolingSlot):
+        known_layout, known_keepdim = old.layout, old.keepdim
+    else:
+        known_layout, known_keepdim = ("channels_first", True) if adaptive else ("channels_last", False)
+    layout = layout or known_layout
     if adaptive and layout != "channels_first":
         raise ValueError(f"layout must be 'channels_first' in the place of {old}, got {layout!r}")
-    slot = PoolingSlot(readout, layout, adaptive if keepdim is None else keepdim).train(model.training)
+    slot = PoolingSlot(readout, layout, known_keepdim if keepdim is None else keepdim).train(model.training)
     tensors = [*model.parameters(), *model.buffers()]
     if tensors:
         slot.to(tensors[0].device)

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from commands import Command
-from crest.lab.evidence.main import MAIN
-from crest.lab.evidence.teaser import TEASER
-from crest.lab.evidence.theory import THEORY
+from crest.lab.evidence.main import MAIN_EXPERIMENT
+from crest.lab.evidence.teaser import TEASER_EXPERIMENT
+from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from crest.lab.runs.store import Store
 from evidence_made import DOT, duel, record, write
 
-RUNS = len({spec.id for one in (TEASER, MAIN) for spec in one.runs})
+RUNS = len({spec.id for one in (TEASER_EXPERIMENT, MAIN_EXPERIMENT) for spec in one.runs})
 
 
 @pytest.mark.slow
 def test_the_other_commands_do_not_notice(crest: Command) -> None:
-    store = write(Path("results"), [TEASER, MAIN], duel())
-    THEORY.studies[1].ensure(store.folder)
+    store = write(Path("results"), [TEASER_EXPERIMENT, MAIN_EXPERIMENT], duel())
+    THEORY_EXPERIMENT.studies[1].ensure(store.folder)
     words = ("report", "main", "teaser", "theory", "--format", "md", "--output")
     status, report = crest("status"), crest(*words, "before.md")[0]
     shown, code = crest("pack")
@@ -38,14 +38,14 @@ def test_the_other_commands_do_not_notice(crest: Command) -> None:
 
 @pytest.mark.slow
 def test_runs_done_elsewhere_are_merged_with_their_studies(crest: Command) -> None:
-    write(Path("results"), [MAIN], duel())
+    write(Path("results"), [MAIN_EXPERIMENT], duel())
     crest("pack")
     work = Store(Path("work"))
-    for spec in MAIN.runs[:2]:
+    for spec in MAIN_EXPERIMENT.runs[:2]:
         work.write(record(spec, duel(dot=dataclasses.replace(DOT, ood=0.7))))
-    work.write(record(TEASER.runs[0]))
-    THEORY.studies[1].ensure(work.folder)
-    crossed = {one.id for one in MAIN.runs[:2] if one.readout == "attention"}
+    work.write(record(TEASER_EXPERIMENT.runs[0]))
+    THEORY_EXPERIMENT.studies[1].ensure(work.folder)
+    crossed = {one.id for one in MAIN_EXPERIMENT.runs[:2] if one.readout == "attention"}
     shown, code = crest("pack", "--folder", "work", "--output", "results")
     assert code == 0
     assert shown == (
@@ -54,27 +54,29 @@ def test_runs_done_elsewhere_are_merged_with_their_studies(crest: Command) -> No
     )
     assert len(work.unpacked()) == 3
     assert all(Store(Path("results")).read(name).score.ood == 0.7 for name in crossed)
-    assert THEORY.studies[1].read(Path("results")) == THEORY.studies[1].read(work.folder)
+    assert THEORY_EXPERIMENT.studies[1].read(Path("results")) == THEORY_EXPERIMENT.studies[1].read(
+        work.folder
+    )
 
 
 @pytest.mark.slow
 def test_what_is_left_out_is_told(crest: Command) -> None:
-    store = write(Path("results"), [MAIN], duel())
-    store.fail(TEASER.runs[0].id, "ValueError: too bad")
-    stale = dataclasses.replace(record(MAIN.runs[0]), id="gear-old")
+    store = write(Path("results"), [MAIN_EXPERIMENT], duel())
+    store.fail(TEASER_EXPERIMENT.runs[0].id, "ValueError: too bad")
+    stale = dataclasses.replace(record(MAIN_EXPERIMENT.runs[0]), id="gear-old")
     store.path("gear-old").write_text(stale.to_json())
-    with store.claim(MAIN.runs[0].id) or pytest.fail("no claim"):
+    with store.claim(MAIN_EXPERIMENT.runs[0].id) or pytest.fail("no claim"):
         shown, code = crest("pack")
     assert code == 0
     assert shown.splitlines() == [
         "results/records.jsonl has 60 runs: 60 new, 0 replaced, 0 as before",
-        f"crest: runs that failed and have no record: 1, such as {TEASER.runs[0].id}; `crest status` says why",
+        f"crest: runs that failed and have no record: 1, such as {TEASER_EXPERIMENT.runs[0].id}; `crest status` says why",
         "crest: records of defaults that have changed since: 1, such as gear-old; they stay as they are, so do their runs "
         "again and remove them",
-        f"crest: runs that another process is at: 1, such as {MAIN.runs[0].id}; their files stay beside their lines, so "
+        f"crest: runs that another process is at: 1, such as {MAIN_EXPERIMENT.runs[0].id}; their files stay beside their lines, so "
         "pack again later",
     ]
-    assert store.unpacked() == {"gear-old", MAIN.runs[0].id}
+    assert store.unpacked() == {"gear-old", MAIN_EXPERIMENT.runs[0].id}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_an_error_is_one_sentence(crest: Command, words: tuple[str, ...], messag
         Path(name).mkdir()
     Path("damaged/records.jsonl").write_text("<<<<<<< HEAD\n")
     Path("file").touch()
-    write(Path("trial"), [MAIN.quick()])
+    write(Path("trial"), [MAIN_EXPERIMENT.quick()])
     shown, code = crest("pack", *words)
     assert code == 1
     assert len(shown.splitlines()) == 1
@@ -110,16 +112,24 @@ def test_an_error_is_one_sentence(crest: Command, words: tuple[str, ...], messag
 
 @pytest.mark.slow
 def test_a_trial_can_be_packed_in_place(crest: Command) -> None:
-    write(Path("trial"), [MAIN.quick()])
+    write(Path("trial"), [MAIN_EXPERIMENT.quick()])
     assert crest("pack", "--folder", "trial")[0].startswith("trial/records.jsonl has 6 runs: 6 new")
     assert "trial has trial runs alone" in crest("status", "--folder", "trial")[0]
 
 
 @pytest.mark.slow
 def test_from_a_shell(tmp_path: Path) -> None:
-    write(tmp_path / "results", [MAIN], duel())
+    write(tmp_path / "results", [MAIN_EXPERIMENT], duel())
     words = [sys.executable, "-m", "crest", "pack"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     shown = "results/records.jsonl has 60 runs: 60 new, 0 replaced, 0 as before\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, shown, "")
     assert [path.name for path in (tmp_path / "results").glob("[!.]*")] == ["records.jsonl"]
+
+
+def test_a_folder_with_nothing_to_pack_stays_as_it_is(crest: Command) -> None:
+    Path("empty").mkdir()
+    shown, status = crest("pack", "--folder", "empty")
+    assert status == 1
+    assert "do runs first: crest run NAME" in shown
+    assert list(Path("empty").iterdir()) == []

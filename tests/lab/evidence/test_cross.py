@@ -42,7 +42,7 @@ def test_a_place_counts_only_where_crest_is_lower_on_every_seed() -> None:
 
     (claim,) = claims(CROSS_EXPERIMENT, rule)
     assert (claim.measured, claim.verdict, claim.seeds) == (
-        "8 of 9; not with CWRU, pointwise",
+        "8 of 9; not with CWRU (pointwise)",
         "partly",
         1,
     )

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crest.lab.cli.console import console, errors
-from crest.lab.cli.runs import ELSEWHERE, RESULTS
+from crest.lab.cli.runs import RESULTS
 
 if TYPE_CHECKING:
     from crest.lab.runs.store import Store
+
+DO_SOME = "name another folder with --folder, or do runs first: crest run NAME"
+"""What to do where there is nothing to pack."""
 
 
 def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
@@ -27,18 +30,21 @@ def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
     """
     from crest.lab.runs.pack import fold
     from crest.lab.runs.store import Store
-    from crest.lab.runs.study import copy_studies
+    from crest.lab.runs.study import FOLDER, copy_studies
 
     if not folder.is_dir():
-        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {ELSEWHERE}")
+        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {DO_SOME}")
     source = Store(folder)
+    # Before anything is claimed: what has nothing to do leaves nothing behind.
+    if not source.ids() and not source.failures() and not any((folder / FOLDER).glob("*.json")):
+        raise ValueError(f"folder must have the records of runs, got none in {folder}: {DO_SOME}")
     if output is not None:
         _refuse_trial(source)
     target = source if output is None else Store(output)
     folded = fold(source, target)
     copied = copy_studies(source.folder, target.folder)
     if not (folded.packed or folded.stale or copied):
-        raise ValueError(f"folder must have the records of runs, got none in {folder}: {ELSEWHERE}")
+        raise ValueError(f"folder must have the records of runs, got none in {folder}: {DO_SOME}")
     same = len(folded.packed) - len(folded.added) - len(folded.replaced)
     console.print(
         f"{target.packed.path} has {len(folded.packed)} runs: {len(folded.added)} new, {len(folded.replaced)} replaced, "
