@@ -35,7 +35,7 @@ def test_only_the_neighbours_read_a_level_that_is_not_monotone() -> None:
 
 def test_neighbours_are_checked() -> None:
     data = levels(np.arange(3.0), np.arange(3.0))
-    with pytest.raises(ValueError, match=r"neighbours must lie in 1\.\.3, the training size, got 4"):
+    with pytest.raises(ValueError, match=r"neighbours must be a whole number in \[1, 3\], got 4"):
         rms_baselines(Splits(train=data, id=data, ood=data), neighbours=4)
 
 
