@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from crest.checks.arguments import require
 from crest.lab.cli.console import console
 
 if TYPE_CHECKING:
@@ -61,6 +60,7 @@ def show_system(
         Where the recordings of cwru are. Default: the folder in the environment variable CREST_DATA, else a cache
         folder.
     """
+    from crest.checks.arguments import require
     from crest.lab.report.systems import system_figure
 
     require("rows", rows, f"be a whole number in [1, {MOST_ROWS}]")
