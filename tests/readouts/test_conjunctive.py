@@ -1,8 +1,7 @@
 import torch
 
 from crest.readouts import make_readout
-
-FEATURES = torch.tensor([[[1.0, 0.0], [3.0, 2.0], [2.0, 7.0], [0.0, 1.0]]])
+from four_steps import FEATURES
 
 
 def test_conjunctive_is_the_mean_of_attention_weighted_instance_predictions() -> None:

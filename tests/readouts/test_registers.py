@@ -2,8 +2,7 @@ import pytest
 import torch
 
 from crest.readouts import make_readout
-
-FEATURES = torch.tensor([[[1.0, 0.0], [3.0, 2.0], [2.0, 7.0], [0.0, 1.0]]])
+from four_steps import FEATURES
 
 
 def test_registers_take_part_of_the_attention() -> None:

@@ -2,23 +2,11 @@ import copy
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from crest.readouts import CrestReadout
-
-
-def trajectories(batch: int = 3, steps: int = 70, width: int = 5, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    features = torch.randn(batch, steps, width, dtype=torch.float64, generator=generator)
-    for row in range(batch):
-        start = int(torch.randint(steps, (1,), generator=generator))
-        features[row, start : start + 3] += 4 * torch.randn(width, dtype=torch.float64, generator=generator)
-    return features
-
-
-def lengths_mask(steps: int, lengths: list[int]) -> Tensor:
-    return torch.arange(steps) < torch.tensor(lengths)[:, None]
+from eventful import lengths_mask, trajectories
 
 
 def test_the_pooled_budget_is_a_running_average() -> None:

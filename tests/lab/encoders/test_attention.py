@@ -2,37 +2,9 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
-from crest import rng
-from crest.lab.encoders import ENCODERS, Encoder, make_encoder
 from crest.lab.encoders.attention import positions
-
-CHANNELS = 3
-
-
-VARIANTS: dict[str, dict[str, int]] = {
-    **{name: {} for name in ENCODERS},
-    "pointwise-wide": {"width": 5, "hidden": 7},
-    "local-short": {"width": 5, "hidden": 7, "kernel": 3},
-    "gru-narrow": {"width": 5},
-    "attention-deep": {"width": 9, "layers": 2, "heads": 3, "hidden": 11},
-}
-
-
-def build(variant: str, seed: int = 1000) -> Encoder:
-    with rng.scope(seed, "encoder"):
-        return make_encoder(variant.partition("-")[0], CHANNELS, **VARIANTS[variant])
-
-
-def signals(batch: int = 4, steps: int = 40, dtype: torch.dtype = torch.float64) -> Tensor:
-    draw = torch.Generator().manual_seed(7)
-    return torch.randn(batch, steps, CHANNELS, generator=draw, dtype=torch.float64).to(dtype)
-
-
-@pytest.fixture(params=VARIANTS)
-def variant(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+from encoding import build, signals
 
 
 def test_every_layer_of_attention_takes_part() -> None:

@@ -1,25 +1,7 @@
 import pytest
-import torch
-from torch import Tensor
 
-from crest.lab.encoders import Encoder, LocalEncoder
-
-CHANNELS = 3
-
-
-def signals(batch: int = 4, steps: int = 40, dtype: torch.dtype = torch.float64) -> Tensor:
-    draw = torch.Generator().manual_seed(7)
-    return torch.randn(batch, steps, CHANNELS, generator=draw, dtype=torch.float64).to(dtype)
-
-
-def seen_steps(encoder: Encoder, step: int, steps: int = 40) -> list[int]:
-    """The steps that the feature of one step depends on."""
-    x = signals(2, steps).requires_grad_()
-    weights = torch.randn(encoder.width, dtype=torch.float64)
-    (encoder.double()(x)[0, step] * weights).sum().backward()
-    assert x.grad is not None
-    assert (x.grad[1] == 0).all()
-    return x.grad[0].ne(0).any(-1).nonzero().flatten().tolist()
+from crest.lab.encoders import LocalEncoder
+from encoding import CHANNELS, seen_steps
 
 
 @pytest.mark.parametrize("kernel", [1, 3, 5])

@@ -6,35 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crest.systems.base import Trajectories
 from crest.systems.recordings import load_recordings
 from places import ROOT
-
-
-def table(folder: Path, *lines: str) -> Path:
-    path = folder / "table.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def three(tmp_path: Path) -> Path:
-    """Recordings of 20, 25 and 9 samples that count 0, 1, ..., from 1000 and from 2000."""
-    for number, (name, length) in enumerate([("a.npy", 20), ("b.npy", 25), ("c.npy", 9)]):
-        np.save(tmp_path / name, 1000 * number + np.arange(length))
-    return table(
-        tmp_path,
-        "file,label,speed,cue,events",
-        "a.npy,1,slow,7,3-6;10-12",
-        "b.npy,2,fast,8,",
-        "c.npy,3,slow,9,0-9",
-    )
-
-
-def load(path: Path) -> Trajectories:
-    return load_recordings(
-        path, window=8, hop=6, sample_rate=10, condition="speed", proxy="cue", events="events", channels=["a"]
-    )
+from recordings_made import load
 
 
 def test_windows_lie_at_their_samples(three: Path) -> None:

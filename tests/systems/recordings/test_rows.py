@@ -6,12 +6,7 @@ import pytest
 from scipy.io import wavfile
 
 from crest.systems.recordings import load_recordings
-
-
-def table(folder: Path, *lines: str) -> Path:
-    path = folder / "table.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+from recordings_made import table
 
 
 def test_all_bad_rows_are_listed_with_their_lines(tmp_path: Path) -> None:
