@@ -342,3 +342,22 @@ def test_a_folder_that_was_swept_before_its_lock_is_made_again(
     with held_folder("crest-test-") as folder:
         assert str(folder) == made[1]
         assert folder.is_dir()
+
+
+def test_a_folder_that_was_swept_between_opening_and_lock_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock, locked = fcntl.flock, []
+
+    def unlucky(handle: int, operation: int) -> None:
+        locked.append(handle)
+        if len(locked) == 1:
+            (swept,) = tmp_path.iterdir()
+            swept.rmdir()
+        lock(handle, operation)
+
+    monkeypatch.setattr(crest.files.fcntl, "flock", unlucky)
+    with held_folder("crest-test-") as folder:
+        assert folder.is_dir()
+        assert len(locked) == 2
