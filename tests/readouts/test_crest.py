@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from crest.readouts import CrestConfig, CrestReadout
-from crest.readouts.selection import masked_means
+from crest.readouts.means import masked_means
 from eventful import lengths_mask, trajectories
 from reference.crest_reference import crest as reference
 

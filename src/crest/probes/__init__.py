@@ -3,6 +3,7 @@
 `crest.probes.metrics.CreditInEvent` needs torchmetrics and is therefore not imported here.
 """
 
+from crest.background import interpolate_out
 from crest.probes.batches import batches_of, evaluating, in_batches
 from crest.probes.credit import (
     chance_level,
@@ -14,7 +15,7 @@ from crest.probes.credit import (
     precision_at_event_rate,
     step_scores,
 )
-from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, interpolate_out, rmse
+from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, rmse
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
 from crest.probes.traces import Trace, Traces, step_traces

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from crest.arrays import StepMask, StepScores, at_least_float32, valid_steps
+from crest.background.interpolation import interpolate_out
 from crest.checks.tensors import (
     as_flags,
     as_mask,
@@ -56,45 +57,6 @@ class DeletionCurve:
     def __repr__(self) -> str:
         points = zip(self.fractions, self.errors, strict=True)
         return f"DeletionCurve({', '.join(f'{fraction:.3g}: {error:.4g}' for fraction, error in points)})"
-
-
-def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The inputs (B, T, C) with the removed steps replaced by a line between their kept neighbours.
-
-    The neighbours are the nearest valid steps that are kept; before the first and after the last of them
-    the nearest one is held. If every valid step is removed, each becomes the mean over the valid steps:
-    the level stays, all that happens in time goes. Kept and padded steps come back untouched.
-
-    Example:
-        >>> inputs = torch.tensor([[[0.0], [9.0], [9.0], [6.0], [7.0]]])
-        >>> remove = torch.tensor([[False, True, True, False, True]])
-        >>> interpolate_out(inputs, remove).flatten()
-        tensor([0., 2., 4., 6., 6.])
-    """
-    require_series("inputs", inputs, "(B, T, C)")
-    valid = valid_steps(as_mask(mask, inputs), inputs[..., 0])
-    removed = as_flags("remove_mask", remove_mask, inputs) & valid
-    kept = valid & ~removed
-    values = inputs.to(at_least_float32(inputs))
-
-    T = inputs.shape[1]
-    steps = torch.arange(T, device=inputs.device).expand_as(kept)
-    before = torch.where(kept, steps, -1).cummax(1).values
-    after = torch.where(kept, steps, T).flip(1).cummin(1).values.flip(1)
-    # At an end only one neighbour exists: both names then mean that one.
-    left = torch.where(before < 0, after, before).clamp(0, T - 1)
-    right = torch.where(after >= T, before, after).clamp(0, T - 1)
-    weight = (steps - left).to(values.dtype) / (right - left).clamp(min=1)
-    line = torch.lerp(_at(values, left), _at(values, right), weight.unsqueeze(-1))
-
-    level = torch.where(valid.unsqueeze(-1), values, 0).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)
-    line = torch.where(kept.any(1)[:, None, None], line, level.unsqueeze(1))
-    return torch.where(removed.unsqueeze(-1), line.to(inputs.dtype), inputs)
-
-
-def _at(values: Tensor, steps: Tensor) -> Tensor:
-    """The values (B, T, C) at the given steps (B, T)."""
-    return values.gather(1, steps.unsqueeze(-1).expand_as(values))
 
 
 def highest_rated(ratings: StepScores, fraction: float, mask: StepMask) -> StepMask:

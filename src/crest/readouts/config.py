@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Any
 
+from crest.background.slow import SIGMA
+from crest.background.transience import RESIDUAL_GUARD
 from crest.checks.arguments import require_fields
 
 
@@ -23,11 +25,11 @@ class CrestConfig:
         (4.0, 'paper: Selective readout, d = 2')
     """
 
-    sigma: float = _choice(6.0, "sigma")
+    sigma: float = _choice(SIGMA, "sigma")
     """Standard deviation in time of the Gaussian low-pass, in steps."""
     dilation: int = _paper(2, "Selective readout, d = 2")
     """Radius d, in steps, by which each selected step is widened."""
-    delta: float = _choice(1e-12, "delta")
+    delta: float = _choice(RESIDUAL_GUARD, "delta")
     """Guard of the divisions by a sum of residuals."""
     core_slope: float = _paper(0.55, "eps_core")
     core_offset: float = _paper(0.17, "eps_core")

@@ -18,20 +18,14 @@ from crest.arrays import (
     at_least_float32,
     valid_steps,
 )
+from crest.background.selection import dilate, selected_count, top_steps, vote_count
+from crest.background.transience import channel_transience, transience_profile
 from crest.checks.arguments import obeys, require, require_choice
 from crest.readouts.base import Readout, checked_inputs
 from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
 from crest.readouts.config import CrestConfig
+from crest.readouts.means import MaskedMeans, masked_means
 from crest.readouts.running import RunningBudget
-from crest.readouts.selection import (
-    MaskedMeans,
-    dilate,
-    masked_means,
-    selected_count,
-    top_steps,
-    vote_count,
-)
-from crest.readouts.transience import channel_transience, transience_profile
 
 
 class Core(NamedTuple):

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from crest import rng
+from crest.background.transience import channel_transience
 from crest.lab.encoders import Encoder
 from crest.lab.model import Model, make_model
 from crest.lab.runs import measures
@@ -23,7 +24,6 @@ from crest.readouts import (
     MaxReadout,
     MeanReadout,
 )
-from crest.readouts.transience import channel_transience
 from crest.systems import Splits, Trajectories
 from toy import STEPS, toy
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from crest import rng
 from crest.arrays import EventMask, Features, Signals, StepScores
+from crest.background.transience import channel_transience, transience_profile
 from crest.lab.model import Model
 from crest.probes import (
     CreditMeans,
@@ -25,7 +26,6 @@ from crest.probes import (
 )
 from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.base import WeightedReadout
-from crest.readouts.transience import channel_transience, transience_profile
 from crest.systems import Splits, Trajectories
 
 # Trajectories of each split: enough to choose from, and a record stays below half a megabyte.

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crest.background import low_pass
-from crest.readouts.transience import channel_transience, transience_profile
+from crest.background.transience import channel_transience, transience_profile
 from reference import crest_reference
 
 

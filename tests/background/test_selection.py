@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crest.readouts.selection import dilate, masked_means, selected_count, top_steps, vote_count
+from crest.background.selection import dilate, selected_count, top_steps, vote_count
 
 
 @pytest.mark.parametrize(
@@ -71,34 +71,15 @@ def test_dilation_stops_at_the_ends_and_at_the_padding() -> None:
     assert dilate(selected[:, :1], 2)[0, :, 0].tolist() == [True]
 
 
-def test_means_by_hand() -> None:
-    features = torch.tensor([[[1.0, 10.0], [2.0, 20.0], [6.0, 60.0], [99.0, 99.0]]])
-    selected = torch.tensor([[[True, False], [False, False], [True, True], [True, True]]])
-    mask = torch.tensor([[True, True, True, False]])
-    means = masked_means(features, selected, mask)
-    torch.testing.assert_close(means.selected, torch.tensor([[3.5, 60.0]]))
-    torch.testing.assert_close(means.rest, torch.tensor([[2.0, 15.0]]))
-    torch.testing.assert_close(means.everything, torch.tensor([[3.0, 30.0]]))
-
-
-def test_where_everything_is_selected_the_rest_is_the_global_mean() -> None:
-    features = torch.randn(1, 5, 2)
-    means = masked_means(features, torch.ones(1, 5, 2, dtype=torch.bool))
-    torch.testing.assert_close(means.rest, means.everything)
-    torch.testing.assert_close(means.selected, means.everything)
-
-
 def test_votes_count_channels() -> None:
     selected = torch.tensor([[[True, True], [False, True], [False, False]]])
     assert vote_count(selected).tolist() == [[2, 1, 0]]
 
 
-def test_functions_can_be_used_alone_in_half_precision_and_with_gradients() -> None:
+def test_it_can_be_used_alone_in_half_precision_and_with_gradients() -> None:
     ranking = torch.rand(2, 30, 3, dtype=torch.bfloat16, requires_grad=True)
     for count in (4, torch.tensor(4), torch.tensor([4, 4]), torch.tensor([[4], [4]])):
         assert (top_steps(ranking, count).sum(1) >= 4).all()
-    ones = torch.ones(1, 300, 1, dtype=torch.bfloat16)
-    assert float(masked_means(ones, ones > 0).selected) == 1
 
 
 def test_more_steps_than_are_valid_still_select_no_padding() -> None:

@@ -1,6 +1,4 @@
-"""Which steps each channel selects, and the means over them."""
-
-from typing import NamedTuple
+"""Which steps each channel selects."""
 
 import numpy as np
 import torch
@@ -9,14 +7,11 @@ from torch import Tensor
 from crest.arrays import (
     Features,
     PerProfile,
-    Pooled,
     Selection,
     StepCounts,
     StepMask,
     at_least_float32,
-    valid_steps,
 )
-from crest.readouts.transience import from_first_step
 
 # A budget such as 0.1 of 500 steps lands a rounding error above a whole number: it must not cost a step.
 # our choice: docs/choices.md#ties-masks-and-the-empty-rest
@@ -110,42 +105,6 @@ def dilate(selected: Selection, radius: int, mask: StepMask | None = None) -> Se
         wide = wide | padded[..., shift : shift + steps]
     wide = wide.transpose(1, 2).to(torch.bool)
     return wide if mask is None else wide & mask.unsqueeze(-1)
-
-
-class MaskedMeans(NamedTuple):
-    """Means of the features over the selected, the remaining and all valid steps."""
-
-    selected: Pooled
-    rest: Pooled
-    everything: Pooled
-
-
-def masked_means(features: Features, selected: Selection, mask: StepMask | None = None) -> MaskedMeans:
-    """F_sel, F_rest and F_global, channel by channel.
-
-    Where a channel selects every valid step there is no rest: it is then the global mean, so that the
-    contrast is zero. A trajectory without valid steps gives zeros.
-
-    Example:
-        >>> features = torch.tensor([[[1.0], [5.0], [3.0]]])
-        >>> masked_means(features, features > 4).rest
-        tensor([[2.]])
-    """
-    dtype = at_least_float32(features)
-    valid = valid_steps(mask, selected[..., 0]).unsqueeze(-1)
-    steps = valid.sum(1)
-    # Products with weights: several times faster than `where`, forward and backward. From the first step, so
-    # that a large common offset costs no digits.
-    shifted, first = from_first_step(features.to(dtype), mask)
-    keep = (selected & valid).to(dtype)
-    size = keep.sum(1)
-    left = steps - size
-    inside = (shifted * (keep / size.clamp(min=1).unsqueeze(1))).sum(1)
-    outside = (shifted * ((valid.to(dtype) - keep) / left.clamp(min=1).unsqueeze(1))).sum(1)
-    share = size / steps.clamp(min=1)
-    everything = share * inside + (1 - share) * outside
-    rest = torch.where(left > 0, outside, everything)
-    return MaskedMeans(inside + first, rest + first, everything + first)
 
 
 def vote_count(selected: Selection) -> StepCounts:

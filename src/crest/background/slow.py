@@ -1,11 +1,4 @@
-"""The background of a signal: what is smooth in it. What is left is transient: background + transient = signal.
-
-A background is a plain function from a signal (B, T, D) and its mask to a tensor of the same shape. It knows neither
-readouts nor probes and has no constant of either: how slow the background is, the caller says. So one definition
-serves CREST's residual, a filter of inputs, an augmentation that exchanges backgrounds, and a test of any model.
-
-One kind so far: `low_pass`, the slow background.
-"""
+"""The slow background: the paper's Gaussian low-pass."""
 
 import math
 
@@ -15,6 +8,12 @@ from torch import Tensor
 from crest.arrays import Features, StepFlags, at_least_float32
 from crest.checks.arguments import require
 from crest.checks.tensors import as_mask, require_series
+
+SIGMA = 6.0
+"""How slow the background is unless somebody says otherwise: the deviation of the Gaussian, in steps.
+
+Our choice: docs/choices.md#sigma
+"""
 
 # our choice: docs/choices.md#ends-of-a-trajectory
 _REACH = 6.0

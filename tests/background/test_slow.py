@@ -8,8 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crest import background
-from crest.background import low_pass
+from crest.background import low_pass, slow
 from reference import crest_reference
 
 SIGMA = 6.0
@@ -25,10 +24,10 @@ def noise(batch: int = 2, steps: int = 90, width: int = 3, seed: int = 0) -> tor
 def test_the_fourier_path_equals_the_exportable_path(sigma: float) -> None:
     for steps in (1, 2, 17, 90, 700):
         features = noise(steps=steps)
-        kernel = background._kernel(sigma, features)
+        kernel = slow._kernel(sigma, features)
         torch.testing.assert_close(
-            background._convolve_fourier(features, kernel),
-            background._convolve_direct(features, kernel),
+            slow._convolve_fourier(features, kernel),
+            slow._convolve_direct(features, kernel),
             rtol=0,
             atol=1e-13,
         )
@@ -100,7 +99,7 @@ def test_how_slow_is_for_the_caller_to_say() -> None:
 
 @pytest.mark.parametrize("steps", [1, 31, 64, 511, 560, 65584, 100003])
 def test_fast_lengths_are_long_enough_and_smooth(steps: int) -> None:
-    length = background._fast_length(steps)
+    length = slow._fast_length(steps)
     assert steps <= length <= steps * 1.04 + 1
     odd = length
     while odd % 2 == 0:

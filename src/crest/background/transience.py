@@ -3,10 +3,13 @@
 import torch
 
 from crest.arrays import Features, Pooled, Profile, StepMask, at_least_float32
-from crest.background import low_pass
-from crest.readouts.config import CrestConfig
+from crest.background.slow import SIGMA, low_pass
 
-_DEFAULT = CrestConfig()
+RESIDUAL_GUARD = 1e-12
+"""Guard of the division by a sum of residuals.
+
+Our choice: docs/choices.md#delta
+"""
 
 # our choice: docs/choices.md#ties-masks-and-the-empty-rest
 _FLOOR = 1e-5
@@ -34,8 +37,8 @@ def from_first_step(features: Features, mask: StepMask | None = None) -> tuple[F
 def channel_transience(
     features: Features,
     mask: StepMask | None = None,
-    sigma: float = _DEFAULT.sigma,
-    delta: float = _DEFAULT.delta,
+    sigma: float = SIGMA,
+    delta: float = RESIDUAL_GUARD,
 ) -> Features:
     """r_tj: each channel's distance from its low-pass, normalised to sum to one over time.
 

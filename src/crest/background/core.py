@@ -1,0 +1,58 @@
+"""The background around the events: the signal with its transient core interpolated out."""
+
+import torch
+
+from crest.arrays import Features, StepFlags, StepMask, at_least_float32, valid_steps
+from crest.background.interpolation import interpolate_out
+from crest.background.selection import dilate, selected_count, top_steps
+from crest.background.slow import SIGMA
+from crest.background.transience import channel_transience, transience_profile
+from crest.checks.arguments import require
+from crest.checks.tensors import as_mask, require_series
+
+# our choice: docs/choices.md#backgrounds
+BUDGET = 0.15
+_DILATION = 2
+
+
+def transient_core(
+    signals: Features, mask: StepFlags | None = None, *, sigma: float = SIGMA, budget: float = BUDGET
+) -> StepMask:
+    """The steps (B, T) that CREST's selection takes on the signals themselves, all channels together.
+
+    Of the valid steps the share `budget` with the highest transience, averaged over channels, widened to both sides.
+    No step without a residual is among them.
+
+    Example:
+        >>> signals = torch.zeros(1, 64, 2)
+        >>> signals[0, 20] = 1.0
+        >>> transient_core(signals, budget=0.05)[0].nonzero().flatten()
+        tensor([18, 19, 20, 21, 22])
+    """
+    require_series("signals", signals, "(B, T, C)")
+    require("budget", budget, "lie in (0, 1)")
+    valid = valid_steps(as_mask(mask, signals), signals[..., 0])
+    signals = signals.detach().to(at_least_float32(signals)).masked_fill(~valid.unsqueeze(-1), 0.0)
+    profile = transience_profile(channel_transience(signals, valid, sigma)).unsqueeze(-1)
+    share = torch.full_like(profile[:, 0], budget)
+    count = selected_count(share, valid.sum(1, keepdim=True), _DILATION)
+    count = count.minimum((profile > 0).sum(1)).clamp(min=1)
+    top = top_steps(profile, count, valid) & (profile > 0)
+    return dilate(top, _DILATION, valid).squeeze(-1)
+
+
+def around_core(
+    signals: Features, mask: StepFlags | None = None, *, sigma: float = SIGMA, budget: float = BUDGET
+) -> Features:
+    """The signals with their transient core replaced by a line between its neighbours; 0 on padding.
+
+    Example:
+        >>> signals = torch.linspace(0, 1, 64).reshape(1, 64, 1).clone()
+        >>> around = around_core(torch.where(torch.arange(64)[None, :, None] == 20, 5.0, signals), budget=0.05)
+        >>> float((around - signals).abs().max()) < 1e-6
+        True
+    """
+    core = transient_core(signals, mask, sigma=sigma, budget=budget)
+    valid = valid_steps(as_mask(mask, signals), signals[..., 0])
+    signals = signals.to(at_least_float32(signals)).masked_fill(~valid.unsqueeze(-1), 0.0)
+    return interpolate_out(signals, core, valid)

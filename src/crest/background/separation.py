@@ -1,0 +1,89 @@
+"""One notion, four uses: a signal is its background plus what is transient in it."""
+
+from typing import NamedTuple, Protocol
+
+import torch
+
+from crest.arrays import Features, StepFlags, at_least_float32
+from crest.background.core import around_core
+from crest.background.level import level
+from crest.background.slow import SIGMA, low_pass
+from crest.checks.arguments import require
+from crest.checks.tensors import as_mask, require_series
+
+
+class Background(Protocol):
+    """A kind of background: signals (B, T, C) and their mask to a tensor of the same shape, 0 on padding."""
+
+    def __call__(self, signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
+        """The background, in float32 at least."""
+        ...
+
+
+def _level(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
+    return level(signals, mask)
+
+
+def _slow(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
+    return low_pass(signals, mask, sigma=sigma)
+
+
+def _core(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
+    return around_core(signals, mask, sigma=sigma)
+
+
+KINDS: dict[str, Background] = {"level": _level, "slow": _slow, "core": _core}
+"""Kinds of background by name."""
+
+
+class Separated(NamedTuple):
+    """A signal in two parts, which add up to it."""
+
+    background: Features
+    transient: Features
+
+
+def kinds_of(kind: str) -> tuple[str, ...]:
+    """The kinds that a composition such as "slow+periodic" names, in the order in which they are taken off.
+
+    Example:
+        >>> kinds_of("slow + level")
+        ('slow', 'level')
+    """
+    kinds = tuple(part.strip() for part in kind.split("+")) if isinstance(kind, str) else (kind,)
+    if not all(part in KINDS for part in kinds) or len(set(kinds)) < len(kinds):
+        names = ", ".join(KINDS)
+        raise ValueError(f"kind must be one of {names}, or several of them joined by +, got {kind!r}")
+    return kinds
+
+
+def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma: float = SIGMA) -> Separated:
+    """Separate the signals (B, T, C) into a background and what is transient; the two add up to the signals.
+
+    Label-free and without training. In float32 at least; both parts are 0 on padding, whatever stands there.
+
+    Args:
+        signals: (B, T, C), or features (B, T, D).
+        kind: "level" (each channel's mean over the window), "slow" (a Gaussian low-pass), "core" (the signals
+            with the most transient steps interpolated out), or several joined by "+": each is taken off what the one
+            before it left.
+        mask: valid steps (B, T).
+        sigma: deviation of the Gaussian in steps, where the kind has one.
+
+    Example:
+        >>> parts = split(torch.tensor([[[1.0], [2.0], [6.0]]]), "level")
+        >>> parts.background.flatten(), parts.transient.flatten()
+        (tensor([3., 3., 3.]), tensor([-2., -1.,  3.]))
+    """
+    if not torch.compiler.is_compiling():
+        require_series("signals", signals, "(B, T, C)")
+        require("sigma", sigma, "be positive")
+    valid = as_mask(mask, signals)
+    signals = signals.to(at_least_float32(signals))
+    if valid is not None:
+        signals = signals.masked_fill(~valid.unsqueeze(-1), 0.0)
+    first, *others = kinds_of(kind)
+    background = KINDS[first](signals, valid, sigma=sigma)
+    for other in others:
+        background = background + KINDS[other](signals - background, valid, sigma=sigma)
+    return Separated(background, signals - background)

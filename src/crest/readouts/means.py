@@ -1,0 +1,44 @@
+"""Means of the features over what is selected, the rest, and all."""
+
+from typing import NamedTuple
+
+import torch
+
+from crest.arrays import Features, Pooled, Selection, StepMask, at_least_float32, valid_steps
+from crest.background.transience import from_first_step
+
+
+class MaskedMeans(NamedTuple):
+    """Means of the features over the selected, the remaining and all valid steps."""
+
+    selected: Pooled
+    rest: Pooled
+    everything: Pooled
+
+
+def masked_means(features: Features, selected: Selection, mask: StepMask | None = None) -> MaskedMeans:
+    """F_sel, F_rest and F_global, channel by channel.
+
+    Where a channel selects every valid step there is no rest: it is then the global mean, so that the
+    contrast is zero. A trajectory without valid steps gives zeros.
+
+    Example:
+        >>> features = torch.tensor([[[1.0], [5.0], [3.0]]])
+        >>> masked_means(features, features > 4).rest
+        tensor([[2.]])
+    """
+    dtype = at_least_float32(features)
+    valid = valid_steps(mask, selected[..., 0]).unsqueeze(-1)
+    steps = valid.sum(1)
+    # Products with weights: several times faster than `where`, forward and backward. From the first step, so
+    # that a large common offset costs no digits.
+    shifted, first = from_first_step(features.to(dtype), mask)
+    keep = (selected & valid).to(dtype)
+    size = keep.sum(1)
+    left = steps - size
+    inside = (shifted * (keep / size.clamp(min=1).unsqueeze(1))).sum(1)
+    outside = (shifted * ((valid.to(dtype) - keep) / left.clamp(min=1).unsqueeze(1))).sum(1)
+    share = size / steps.clamp(min=1)
+    everything = share * inside + (1 - share) * outside
+    rest = torch.where(left > 0, outside, everything)
+    return MaskedMeans(inside + first, rest + first, everything + first)
