@@ -13,7 +13,9 @@ from places import SOURCE
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
 CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
 PRODUCT = CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"}
-MODELS = PRODUCT | {"lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.training"}
+MODELS = PRODUCT | {
+    "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
+}  # fmt: skip
 ALLOWED = {
     "arrays": set(),
     "floats": set(),
@@ -30,6 +32,7 @@ ALLOWED = {
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,
+    "lab.remedies": CORE | {"remedies"},
     "lab.model": CORE | {"lab.encoders", "readouts"},
     "lab.objectives": CORE | {"readouts", "lab.model"},
     "lab.evaluation": PRODUCT | {"lab.model"},

@@ -49,6 +49,7 @@ class Model(nn.Module):
     Args:
         encoder: gives the step features.
         readout: pools them; one that sees events (`EventReadout`) makes `events` a necessary argument.
+        front: a layer for the signals on their way to the encoder, such as a filter.
 
     Example:
         >>> model = make_model("pointwise", "mean", channels=3, seed=1000)
@@ -56,16 +57,19 @@ class Model(nn.Module):
         torch.Size([4])
     """
 
-    def __init__(self, encoder: Encoder, readout: Readout | EventReadout) -> None:
+    def __init__(
+        self, encoder: Encoder, readout: Readout | EventReadout, front: nn.Module | None = None
+    ) -> None:
         super().__init__()
         self.standardize = Standardize(encoder.channels)
+        self.front = front or nn.Identity()
         self.encoder = encoder
         self.readout = readout
         self.head = nn.Linear(encoder.width, 1)
 
     def features(self, x: Signals) -> Features:
         """Step features (B, T, D): what the readout pools."""
-        features: Tensor = self.encoder(self.standardize(x))
+        features: Tensor = self.encoder(self.front(self.standardize(x)))
         return features
 
     def pool(self, features: Features, events: EventMask | None = None) -> Pooled:
@@ -96,6 +100,7 @@ def make_model(
     seed: int,
     encoder_options: dict[str, Any] | None = None,
     readout_options: dict[str, Any] | None = None,
+    front: nn.Module | None = None,
 ) -> Model:
     """A model whose encoder and head start from the seed alone, whatever the readout.
 
@@ -109,4 +114,4 @@ def make_model(
     with rng.scope(seed, "readout"):
         pooling = make_readout(readout, made.width, **(readout_options or {}))
     with rng.scope(seed, "head"):
-        return Model(made, pooling)
+        return Model(made, pooling, front)

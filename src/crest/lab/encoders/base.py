@@ -23,6 +23,9 @@ class Encoder(nn.Module, abc.ABC):
         **sizes: further sizes of the encoder, whole numbers from 1 up.
     """
 
+    per_step = False
+    """Whether a step's features depend on that step alone."""
+
     def __init__(self, channels: int, width: int = WIDTH, **sizes: int) -> None:
         super().__init__()
         for name, value in {"channels": channels, "width": width, **sizes}.items():

@@ -15,6 +15,8 @@ class PointwiseEncoder(Encoder):
         torch.Size([2, 10, 32])
     """
 
+    per_step = True
+
     # our choice: docs/choices.md#encoders
     def __init__(self, channels: int, width: int = WIDTH, *, hidden: int = 64) -> None:
         super().__init__(channels, width, hidden=hidden)

@@ -11,7 +11,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-NEUTRAL: dict[str, dict[str, Any]] = {"CrestReadout": {"background": "slow", "run_up": 0, "stride": 1}}
+NEUTRAL: dict[str, dict[str, Any]] = {
+    "CrestReadout": {"background": "slow", "run_up": 0, "stride": 1},
+    "RunSpec": {"remedy": "none"},
+}
 """The neutral value of each parameter that came after the first published records, by class and name.
 
 `{"CrestReadout": {"background": "slow"}, "RunSpec": {"remedy": "none"}}`, with plain values as JSON has them. A line
