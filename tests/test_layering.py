@@ -12,7 +12,7 @@ from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
 CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
-PRODUCT = CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"}
+PRODUCT = CORE | {"readouts", "probes", "theory", "systems", "replacement", "remedies", "estimator"}
 MODELS = PRODUCT | {"lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.training"}
 ALLOWED = {
     "arrays": set(),
@@ -26,6 +26,7 @@ ALLOWED = {
     "theory": {"floats", "checks"},
     "systems": CORE,
     "replacement": CORE | {"readouts"},
+    "remedies": CORE | {"readouts", "probes", "replacement"},
     "estimator": CORE | {"readouts"},
     "__init__": PRODUCT,
     "lab": set(),
