@@ -12,7 +12,9 @@ from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
 CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
-PRODUCT = CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"}
+PRODUCT = CORE | {
+    "readouts", "probes", "theory", "systems", "replacement", "remedies", "choice", "estimator"
+}  # fmt: skip
 MODELS = PRODUCT | {
     "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
 }  # fmt: skip
@@ -28,6 +30,7 @@ ALLOWED = {
     "theory": {"floats", "checks"},
     "systems": CORE,
     "replacement": CORE | {"readouts"},
+    "remedies": CORE | {"readouts", "probes", "replacement"},
     "estimator": CORE | {"readouts"},
     "__init__": PRODUCT,
     "lab": set(),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from crest import background as background
     from crest import probes, theory
     from crest import readouts as readouts
+    from crest import remedies as remedies
     from crest import systems as systems
     from crest.estimator import CrestPooler as CrestPooler
     from crest.probes import (
@@ -49,18 +50,35 @@ if TYPE_CHECKING:
         WindowedReadout,
         make_readout,
     )
+    from crest.remedies import (
+        ExchangeBackground,
+        HighPass,
+        JitterLevel,
+        Reanchored,
+        exchange_background,
+        reanchor,
+    )
     from crest.replacement import replace_pooling
 
 __version__ = "0.1.0"
 
 _PROBES = ("Credit", "DeletionCurve", "credit", "deletion", "error_without", "interpolate_out", "saliency")
-_MODULES = ("background", "probes", "readouts", "systems", "theory")
+_REMEDIES = (
+    "ExchangeBackground",
+    "HighPass",
+    "JitterLevel",
+    "Reanchored",
+    "exchange_background",
+    "reanchor",
+)
+_MODULES = ("background", "probes", "readouts", "remedies", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
     "replace_pooling": "crest.replacement",
     **dict.fromkeys(_PROBES, "crest.probes"),
+    **dict.fromkeys(_REMEDIES, "crest.remedies"),
 }
 
 
@@ -90,20 +108,26 @@ __all__ = [
     "DeletionCurve",
     "EventReadout",
     "EventWindowReadout",
+    "ExchangeBackground",
     "GatedAttentionReadout",
+    "HighPass",
+    "JitterLevel",
     "LastReadout",
     "MaxReadout",
     "MeanReadout",
     "Readout",
+    "Reanchored",
     "RegistersReadout",
     "ScoredAttentionReadout",
     "WindowedReadout",
     "credit",
     "deletion",
     "error_without",
+    "exchange_background",
     "interpolate_out",
     "make_readout",
     "probes",
+    "reanchor",
     "replace_pooling",
     "saliency",
     "theory",
