@@ -12,7 +12,16 @@ from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
 CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
-PRODUCT = CORE | {"readouts", "probes", "theory", "systems", "replacement", "estimator"}
+PRODUCT = CORE | {
+    "readouts",
+    "probes",
+    "theory",
+    "systems",
+    "replacement",
+    "estimator",
+    "conditions",
+    "choice",
+}
 MODELS = PRODUCT | {"lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.training"}
 ALLOWED = {
     "arrays": set(),
@@ -27,6 +36,8 @@ ALLOWED = {
     "systems": CORE,
     "replacement": CORE | {"readouts"},
     "estimator": CORE | {"readouts"},
+    "conditions": CORE | {"probes"},
+    "choice": CORE | {"probes", "conditions"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,
