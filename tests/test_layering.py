@@ -13,8 +13,16 @@ from places import SOURCE
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
 CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
 PRODUCT = CORE | {
-    "readouts", "probes", "theory", "systems", "replacement", "remedies", "choice", "estimator"
-}  # fmt: skip
+    "readouts",
+    "probes",
+    "theory",
+    "systems",
+    "replacement",
+    "remedies",
+    "estimator",
+    "conditions",
+    "choice",
+}
 MODELS = PRODUCT | {
     "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
 }  # fmt: skip
@@ -32,6 +40,8 @@ ALLOWED = {
     "replacement": CORE | {"readouts"},
     "remedies": CORE | {"readouts", "probes", "replacement"},
     "estimator": CORE | {"readouts"},
+    "conditions": CORE | {"probes"},
+    "choice": CORE | {"probes", "conditions"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,

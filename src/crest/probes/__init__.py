@@ -16,6 +16,7 @@ from crest.probes.credit import (
     step_scores,
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, rmse
+from crest.probes.exchange import Exchange, exchange_test
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
 from crest.probes.traces import Trace, Traces, step_traces
@@ -24,6 +25,7 @@ __all__ = [
     "Credit",
     "CreditMeans",
     "DeletionCurve",
+    "Exchange",
     "Trace",
     "Traces",
     "batches_of",
@@ -36,6 +38,7 @@ __all__ = [
     "error_without",
     "evaluating",
     "event_credit_mass",
+    "exchange_test",
     "in_batches",
     "interpolate_out",
     "positive_credit",
