@@ -26,8 +26,10 @@ if TYPE_CHECKING:
         credit,
         deletion,
         error_without,
+        events_at,
         interpolate_out,
         saliency,
+        scores_at,
     )
     from crest.probes.metrics import CreditInEvent as CreditInEvent
     from crest.readouts import (
@@ -53,7 +55,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_PROBES = ("Credit", "DeletionCurve", "credit", "deletion", "error_without", "interpolate_out", "saliency")
+_PROBES = (
+    "Credit", "DeletionCurve", "credit", "deletion", "error_without", "events_at", "interpolate_out", "saliency",
+    "scores_at",
+)  # fmt: skip
 _MODULES = ("background", "probes", "readouts", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
@@ -101,10 +106,12 @@ __all__ = [
     "credit",
     "deletion",
     "error_without",
+    "events_at",
     "interpolate_out",
     "make_readout",
     "probes",
     "replace_pooling",
     "saliency",
+    "scores_at",
     "theory",
 ]

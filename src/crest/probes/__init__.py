@@ -16,6 +16,7 @@ from crest.probes.credit import (
     step_scores,
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, rmse
+from crest.probes.rates import events_at, scores_at
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
 from crest.probes.traces import Trace, Traces, step_traces
@@ -36,12 +37,14 @@ __all__ = [
     "error_without",
     "evaluating",
     "event_credit_mass",
+    "events_at",
     "in_batches",
     "interpolate_out",
     "positive_credit",
     "precision_at_event_rate",
     "rmse",
     "saliency",
+    "scores_at",
     "step_scores",
     "step_traces",
 ]

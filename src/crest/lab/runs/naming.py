@@ -11,7 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-NEUTRAL: dict[str, dict[str, Any]] = {}
+NEUTRAL: dict[str, dict[str, Any]] = {
+    "AttentionEncoder": {"positions": "sinusoidal", "final_norm": False},
+}
 """The neutral value of each parameter that came after the first published records, by class and name.
 
 `{"CrestReadout": {"background": "slow"}, "RunSpec": {"remedy": "none"}}`, with plain values as JSON has them. A line
