@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         credit,
         deletion,
         error_without,
+        events_at,
         exchange_test,
         interpolate_out,
         saliency,
+        scores_at,
     )
     from crest.probes.metrics import CreditInEvent as CreditInEvent
     from crest.readouts import (
@@ -73,9 +75,11 @@ _PROBES = (
     "credit",
     "deletion",
     "error_without",
+    "events_at",
     "exchange_test",
     "interpolate_out",
     "saliency",
+    "scores_at",
 )
 _REMEDIES = (
     "ExchangeBackground",
@@ -145,6 +149,7 @@ __all__ = [
     "credit",
     "deletion",
     "error_without",
+    "events_at",
     "exchange_background",
     "exchange_test",
     "interpolate_out",
@@ -154,5 +159,6 @@ __all__ = [
     "reanchor",
     "replace_pooling",
     "saliency",
+    "scores_at",
     "theory",
 ]

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from crest import rng
-from crest.arrays import EventMask, Features, PerTrajectory, Pooled, Signals
+from crest.arrays import EventMask, PerTrajectory, Pooled, Signals, StridedFeatures
 from crest.lab.encoders import Encoder, make_encoder
+from crest.probes import events_at
 from crest.readouts import EventReadout, Readout, make_readout
 
 
@@ -67,19 +68,19 @@ class Model(nn.Module):
         self.readout = readout
         self.head = nn.Linear(encoder.width, 1)
 
-    def features(self, x: Signals) -> Features:
-        """Step features (B, T, D): what the readout pools."""
+    def features(self, x: Signals) -> StridedFeatures:
+        """Step features (B, S, D): what the readout pools; S is T where the encoder has no stride."""
         features: Tensor = self.encoder(self.front(self.standardize(x)))
         return features
 
-    def pool(self, features: Features, events: EventMask | None = None) -> Pooled:
-        """What the readout returns (B, D)."""
+    def pool(self, features: StridedFeatures, events: EventMask | None = None) -> Pooled:
+        """What the readout returns (B, D); the events are those of the signals (B, T)."""
         if isinstance(self.readout, EventReadout):
             if events is None:
                 raise ValueError(
                     f"events must be given to {type(self.readout).__name__}: it pools the events"
                 )
-            return self.readout(features, events)  # type: ignore[no-any-return]
+            return self.readout(features, events_at(events, features.shape[1]))  # type: ignore[no-any-return]
         return self.readout(features)  # type: ignore[no-any-return]
 
     def read(self, pooled: Pooled) -> PerTrajectory:

@@ -17,6 +17,7 @@ from crest.probes.credit import (
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, rmse
 from crest.probes.exchange import Exchange, exchange_test
+from crest.probes.rates import events_at, scores_at
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
 from crest.probes.traces import Trace, Traces, step_traces
@@ -38,6 +39,7 @@ __all__ = [
     "error_without",
     "evaluating",
     "event_credit_mass",
+    "events_at",
     "exchange_test",
     "in_batches",
     "interpolate_out",
@@ -45,6 +47,7 @@ __all__ = [
     "precision_at_event_rate",
     "rmse",
     "saliency",
+    "scores_at",
     "step_scores",
     "step_traces",
 ]

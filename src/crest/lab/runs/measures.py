@@ -26,6 +26,7 @@ from crest.probes import (
     in_batches,
     positive_credit,
     saliency,
+    scores_at,
     step_scores,
     step_traces,
 )
@@ -52,12 +53,14 @@ def measured_deletion(model: Model, data: Trajectories, seed: int) -> dict[str, 
 
     def credited(rows: Signals, inside: EventMask) -> StepScores:
         features = model.features(rows)
-        return positive_credit(step_scores(features, model.pool(features, inside)))
+        return scores_at(positive_credit(step_scores(features, model.pool(features, inside))), rows.shape[1])
 
     with evaluating(model):
         ratings = {"credit": in_batches(credited, batches_of(x, known))}
         if rate is not None:
-            ratings["rated"] = in_batches(lambda rows: rate(model.features(rows)), batches_of(x))
+            ratings["rated"] = in_batches(
+                lambda rows: scores_at(rate(model.features(rows)), rows.shape[1]), batches_of(x)
+            )
     ratings["random"] = torch.from_numpy(rng.generator(seed, "deletion/random").random(known.shape))
     return deletion_by(answer, x, y, ratings, events=known)
 

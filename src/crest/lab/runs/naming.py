@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 NEUTRAL: dict[str, dict[str, Any]] = {
+    "AttentionEncoder": {"positions": "sinusoidal", "final_norm": False},
     "CrestReadout": {"background": "slow", "run_up": 0, "stride": 1},
     "RunSpec": {"remedy": "none"},
 }
