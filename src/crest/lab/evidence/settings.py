@@ -31,6 +31,12 @@ ONE = range(1)
 """The seed of the slowest encoders, and of the regimes, which are many."""
 
 
+FIRST_FORMS: tuple[dict[str, Any], ...] = (
+    {"readout": "attention"},
+    {"readout": "scored_attention"},
+    {"readout": "crest", "readout_options": {"run_up": 0}},
+)
+"""The forms of the published records, before CREST left an encoder's run-up out."""
 FIRST_TRANSFORMER: dict[str, Any] = {
     "encoder": "attention",
     "encoder_options": {"positions": "sinusoidal", "final_norm": False},
