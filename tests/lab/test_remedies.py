@@ -60,7 +60,7 @@ def test_training_sees_it(name: str) -> None:
 
 
 def test_options_are_checked_when_a_spec_is_written() -> None:
-    with pytest.raises(ValueError, match="^remedy must be one of none, high_pass"):
+    with pytest.raises(ValueError, match=r"^remedy must be one of none, high_pass"):
         make_remedy("hope")
-    with pytest.raises(ValueError, match="^probability must lie in"):
+    with pytest.raises(ValueError, match=r"^probability must lie in"):
         make_remedy("exchange", probability=2.0)

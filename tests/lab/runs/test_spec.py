@@ -163,6 +163,7 @@ def test_seed_zero_is_a_seed() -> None:
         ({}, "gear-pointwise-crest-s1000"),
         ({"regime": "coarse_mesh"}, "gear-coarse_mesh-pointwise-crest-s1000"),
         ({"objective": "group_dro", "encoder": "gru"}, "gear-gru-crest-group_dro-s1000"),
+        ({"remedy": "high_pass"}, "gear-pointwise-crest-high_pass-s1000"),
         (
             {"system": "cwru", "regime": "bearing", "readout": "mean", "seed": 3},
             "cwru-bearing-pointwise-mean-s3",
@@ -212,6 +213,10 @@ DISTINCT: list[dict[str, Any]] = [
     {"objective": "group_dro"},
     {"objective": "group_dro", "objective_options": {"step": 0.02}},
     {"objective": "group_dro", "objective_options": {"groups": 3}},
+    {"remedy": "exchange"},
+    {"remedy": "exchange", "remedy_options": {"kind": "level"}},
+    {"remedy": "high_pass"},
+    {"encoder": "gru", "readout_options": {"run_up": 3}},
     {"schedule": Schedule(epochs=1)},
     {"schedule": Schedule(epochs=1, batch=16)},
     {"schedule": Schedule(epochs=1, learning_rate=1e-3)},
@@ -227,6 +232,13 @@ DISTINCT: list[dict[str, Any]] = [
 def test_the_id_changes_with_every_field_that_matters() -> None:
     ids = [spec(**change).id for change in DISTINCT]
     assert [ids.count(one) for one in ids] == [1] * len(ids)
+
+
+def test_a_run_up_names_a_run_where_an_encoder_can_have_one() -> None:
+    """A step that sees no other has none: what was published before anybody looked for it keeps its name."""
+    assert spec().id == spec(readout_options={"run_up": 0}).id
+    recurrent = {"encoder": "gru"}
+    assert spec(**recurrent).id != spec(**recurrent, readout_options={"run_up": 0}).id
 
 
 def test_every_field_is_among_those() -> None:

@@ -40,7 +40,7 @@ def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
         >>> naming(MeanReadout, {"validate": False})
         {'validate': True}
     """
-    neutral = {}
+    neutral: dict[str, Any] = {}
     for ancestor in reversed(owner.__mro__):
         neutral |= NEUTRAL.get(ancestor.__name__, {})
     return {
