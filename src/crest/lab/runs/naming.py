@@ -14,6 +14,7 @@ from typing import Any
 NEUTRAL: dict[str, dict[str, Any]] = {
     "AttentionEncoder": {"positions": "sinusoidal", "final_norm": False},
     "CrestReadout": {"background": "slow", "run_up": 0, "stride": 1},
+    "CwruSystem": {"standardized": False},
     "RunSpec": {"remedy": "none", "remedy_options": {}},
 }
 """The neutral value of each parameter that came after the first published records, by class and name.
