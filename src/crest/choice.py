@@ -1,7 +1,6 @@
 """The rule that chooses a model without a label from the field: of those that follow the transient, the best on ID data.
 
-What decides is the exchange test of `crest.probes`, and an error on data as in training. No label of another
-distribution is asked for.
+What decides is the exchange test of `crest.probes`, and an error on data as in training.
 """
 
 import math
@@ -13,7 +12,7 @@ from torch import Tensor
 from crest.background import SIGMA
 from crest.checks.arguments import require
 from crest.conditions import ErrorOf, errors_by_condition, rmse_or_error_rate
-from crest.probes.exchange import BLOCK, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
+from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
 
 # our choice: docs/choices.md#the-rule
 LEAST = 0.5
@@ -141,7 +140,7 @@ def choose(
     error: ErrorOf = rmse_or_error_rate,
     sigma: float = SIGMA,
     trajectories: int = TRAJECTORIES,
-    block: int = BLOCK,
+    block: int = BLOCK_SIZE,
     batch_size: int = CELLS,
     bootstrap: int = BOOTSTRAP,
     seed: int = 0,
@@ -257,7 +256,7 @@ def _ruled(
     highest = max((one.transient for one in found.values() if one.varies), default=0.0)
     against = {name: _against(one, highest, least, margin) for name, one in found.items()}
     following = [name for name, reason in against.items() if reason is None]
-    chosen, best = None, None
+    chosen = best = None
     if not following:
         reason = f"No candidate follows the transient: no transient share reaches {least:g}."
     else:
@@ -268,8 +267,7 @@ def _ruled(
                 f"lowest ID error, and it is more than {cost:g} times that of {lowest_error}."
             )
         else:
-            chosen = best
-            reason = "The lowest ID error of the candidates that follow the transient."
+            chosen, reason = best, "The lowest ID error of the candidates that follow the transient."
 
     def said(name: str) -> str:
         if name == best:
