@@ -1,7 +1,6 @@
 """The rule that chooses a model without a label from the field: of those that follow the transient, the best on ID data.
 
-What decides is the exchange test of `crest.probes`, and an error on data as in training. No label of another
-distribution is asked for.
+What decides is the exchange test of `crest.probes`, and an error on data as in training.
 """
 
 import math
@@ -13,7 +12,7 @@ from torch import Tensor
 from crest.background import SIGMA
 from crest.checks.arguments import require
 from crest.conditions import ErrorOf, errors_by_condition, rmse_or_error_rate
-from crest.probes.exchange import BLOCK, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
+from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
 
 # our choice: docs/choices.md#the-rule
 LEAST = 0.5
@@ -74,6 +73,12 @@ class Judged:
         errors = self.condition_errors
         return None if errors is None else max(errors, key=lambda name: errors[name])
 
+    @property
+    def worst(self) -> str:
+        """Its highest error and the condition that has it, as the table shows them."""
+        errors = self.condition_errors
+        return "" if errors is None else f"{max(errors.values()):.3g} ({self.worst_condition})"
+
 
 @dataclass(frozen=True, repr=False)
 class Choice:
@@ -92,7 +97,7 @@ class Choice:
         head = [f"Choice: {'none' if self.name is None else self.name}. {self.reason}"]
         if self.name is None:
             head.append(f"The lowest ID error is that of {self.lowest_error}.")
-        judged = self.candidates.values()
+        judged = list(self.candidates.values())
         table = {
             "candidate": list(self.candidates),
             "ID error": [f"{one.id_error:.3g}" for one in judged],
@@ -102,17 +107,11 @@ class Choice:
             "follows": ["yes" if one.follows else "no" for one in judged],
         }
         if any(one.condition_errors for one in judged):
-            table["worst condition"] = [_worst(one) for one in judged]
+            table["worst condition"] = [one.worst for one in judged]
         if any(one.held_out is not None for one in judged):
             table["held out"] = ["" if one.held_out is None else f"{one.held_out:.3g}" for one in judged]
         table["reason"] = [one.reason for one in judged]
         return "\n".join([*head, *_lines(table)])
-
-
-def _worst(one: Judged) -> str:
-    if one.condition_errors is None:
-        return ""
-    return f"{one.condition_errors[one.worst_condition]:.3g} ({one.worst_condition})"
 
 
 def _lines(table: Mapping[str, list[str]]) -> list[str]:
@@ -141,7 +140,7 @@ def choose(
     error: ErrorOf = rmse_or_error_rate,
     sigma: float = SIGMA,
     trajectories: int = TRAJECTORIES,
-    block: int = BLOCK,
+    block: int = BLOCK_SIZE,
     batch_size: int = CELLS,
     bootstrap: int = BOOTSTRAP,
     seed: int = 0,
@@ -187,6 +186,8 @@ def choose(
     require("least", least, "lie in [0, 1]")
     require("margin", margin, "lie in [0, 1]")
     require("cost", cost, "be 1 or more")
+    if (conditions is None) != (targets is None):
+        raise ValueError("conditions and targets must be given together, got one of them")
     given = _given(candidates)
     found: dict[str, Exchange] = {}
     for name, one in given.items():
@@ -196,27 +197,17 @@ def choose(
             if inputs is None:
                 raise ValueError(f"inputs must be given for the exchange test of {name!r}, got None")
             found[name] = exchange_test(
-                one.function,
-                inputs,
-                kind=kind,
-                mask=mask,
-                sigma=sigma,
-                trajectories=trajectories,
-                block=block,
-                batch_size=batch_size,
-                bootstrap=bootstrap,
-                seed=seed,
-            )
+                one.function, inputs, kind=kind, mask=mask, sigma=sigma, trajectories=trajectories, block=block,
+                batch_size=batch_size, bootstrap=bootstrap, seed=seed,
+            )  # fmt: skip
     kinds = sorted({exchange.kind for exchange in found.values()})
     if len(kinds) > 1:
         raise ValueError(f"candidates must be tested with one kind of background, got {', '.join(kinds)}")
-    if (conditions is None) != (targets is None):
-        raise ValueError("conditions and targets must be given together, got one of them")
     by_condition: dict[str, dict[Hashable, float]] = {}
     if conditions is not None and targets is not None:
         if inputs is None:
             raise ValueError("inputs must be given with conditions, got None")
-        names = conditions if isinstance(conditions, Tensor) else list(conditions)
+        names = conditions if hasattr(conditions, "tolist") else list(conditions)
         by_condition = {
             name: errors_by_condition(
                 one.function, inputs, targets, names, mask, error=error, batch_size=batch_size
@@ -236,21 +227,18 @@ def _given(
     found = {}
     for name, one in candidates.items():
         if not isinstance(one, Candidate) and not (isinstance(one, tuple) and len(one) == 2):
-            got = type(one).__name__
-            raise ValueError(
-                f"candidates must hold Candidates, or tuples of function and ID error; {name!r} is {got}"
-            )
+            rule = "candidates must hold Candidates, or tuples of function and ID error"
+            raise ValueError(f"{rule}, got {type(one).__name__} for {name!r}")
         try:
-            found[name] = one if isinstance(one, Candidate) else _candidate(*one)
+            if isinstance(one, Candidate):
+                found[name] = one
+            elif isinstance(one[0], Exchange):
+                found[name] = Candidate(exchange=one[0], id_error=one[1])
+            else:
+                found[name] = Candidate(one[0], one[1])
         except ValueError as error:
             raise ValueError(f"candidate {name!r}: {error}") from error
     return found
-
-
-def _candidate(known: Callable[..., Tensor] | Exchange, id_error: float) -> Candidate:
-    if isinstance(known, Exchange):
-        return Candidate(exchange=known, id_error=id_error)
-    return Candidate(known, id_error)
 
 
 def _ruled(
@@ -268,7 +256,7 @@ def _ruled(
     highest = max((one.transient for one in found.values() if one.varies), default=0.0)
     against = {name: _against(one, highest, least, margin) for name, one in found.items()}
     following = [name for name, reason in against.items() if reason is None]
-    chosen, best = None, None
+    chosen = best = None
     if not following:
         reason = f"No candidate follows the transient: no transient share reaches {least:g}."
     else:
@@ -279,8 +267,7 @@ def _ruled(
                 f"lowest ID error, and it is more than {cost:g} times that of {lowest_error}."
             )
         else:
-            chosen = best
-            reason = "The lowest ID error of the candidates that follow the transient."
+            chosen, reason = best, "The lowest ID error of the candidates that follow the transient."
 
     def said(name: str) -> str:
         if name == best:

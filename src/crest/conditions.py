@@ -126,6 +126,10 @@ def _checked(
     require_finite("inputs", inputs, valid)
     wanted = as_per_trajectory("targets must be", targets, len(inputs))
     require_finite("targets", wanted)
+    if not isinstance(conditions, Iterable):
+        raise ValueError(
+            f"conditions must name a condition for each trajectory, got {type(conditions).__name__}"
+        )
     names: list[Hashable] = conditions.tolist() if hasattr(conditions, "tolist") else list(conditions)
     require_shape("conditions", np.empty(len(names)), "(N,)", (len(inputs),))
     for name in names:

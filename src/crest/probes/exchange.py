@@ -18,7 +18,7 @@ from crest.rng import generator
 
 # our choice: docs/choices.md#exchange
 TRAJECTORIES = 128
-BLOCK = 16
+BLOCK_SIZE = 16
 BOOTSTRAP = 1000
 CELLS = 256
 
@@ -88,7 +88,7 @@ def exchange_test(
     mask: Tensor | None = None,
     sigma: float = SIGMA,
     trajectories: int = TRAJECTORIES,
-    block: int = BLOCK,
+    block: int = BLOCK_SIZE,
     batch_size: int = CELLS,
     bootstrap: int = BOOTSTRAP,
     seed: int = 0,
