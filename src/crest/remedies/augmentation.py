@@ -1,6 +1,7 @@
 """What augmentations of a batch share: active in training only, for layers and for the collate function of a loader."""
 
 import abc
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -88,7 +89,11 @@ class Augmentation(nn.Module, abc.ABC):
 
 
 class Collation:
-    """A collate function whose batches pass an augmentation; it can be pickled. `Augmentation.collate` makes it."""
+    """A collate function whose batches pass an augmentation; `Augmentation.collate` makes it.
+
+    It can be pickled. The copy has no generator: torch cannot send one to a worker that is spawned, and no worker
+    would use it.
+    """
 
     def __init__(
         self,
@@ -118,6 +123,11 @@ class Collation:
         parts = [self.augmentation(batch[0], self._mask_in(batch)), *batch[1:]]
         named = isinstance(batch, tuple) and hasattr(batch, "_fields")
         return type(batch)(*parts) if named else type(batch)(parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        augmentation = copy.copy(self.augmentation)
+        augmentation.generator = None
+        return {**vars(self), "augmentation": augmentation}
 
     def _mask_in(self, batch: Mapping[Any, Any] | Sequence[Any]) -> Tensor | None:
         if self.mask is None:

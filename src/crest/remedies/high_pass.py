@@ -3,10 +3,15 @@
 import torch
 from torch import Tensor, nn
 
+from crest.arrays import at_least_float32
 from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
+from crest.background.transience import from_first_step
 from crest.checks.arguments import require
-from crest.checks.tensors import require_series
+from crest.checks.tensors import as_mask, require_series
+
+# What these leave does not depend on the level. Without it nothing of a small transient on a large level is rounded away.
+_TAKES_LEVEL = ("level", "slow", "core")
 
 
 class HighPass(nn.Module):
@@ -46,7 +51,11 @@ class HighPass(nn.Module):
         if not torch.compiler.is_compiling():
             require_series("x", x, "(B, C, T)" if self.channels_first else "(B, T, C)")
         signals = x.transpose(1, 2) if self.channels_first else x
-        transient = split(signals, self.kind, mask, sigma=self.sigma).transient.to(x.dtype)
+        valid = as_mask(mask, signals)
+        signals = signals.to(at_least_float32(signals))
+        if kinds_of(self.kind)[0] in _TAKES_LEVEL:
+            signals, _ = from_first_step(signals, valid)
+        transient = split(signals, self.kind, valid, sigma=self.sigma).transient.to(x.dtype)
         return transient.transpose(1, 2) if self.channels_first else transient
 
     def extra_repr(self) -> str:

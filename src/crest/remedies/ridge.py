@@ -8,6 +8,7 @@ from torch import Tensor
 
 # our choice: docs/choices.md#reanchoring
 _CONSTANT = 1e-6
+_NO_VARIANCE = 1e-12
 
 
 class RidgeFit(NamedTuple):
@@ -46,21 +47,25 @@ def fit_ridge(vectors: Tensor, targets: Tensor, penalties: Sequence[float]) -> R
     varies = vectors.amax(0) - vectors.amin(0) > _CONSTANT * vectors.abs().amax(0)
     scale = torch.where(varies, vectors.std(0, correction=0), 1.0)
     standard = torch.where(varies, (vectors - middle) / scale, 0.0)
-    left, size, right = torch.linalg.svd(standard, full_matrices=False)
+    # Once more: of channels that vary little, the first mean leaves some rounding.
+    left, size, right = torch.linalg.svd(standard - standard.mean(0), full_matrices=False)
     # The directions without variance hold the intercept's, which has a leverage of its own.
-    kept = size > max(standard.shape) * torch.finfo(torch.float64).eps * size.amax()
+    kept = size > _NO_VARIANCE * size.amax()
     left, size, right = left[:, kept], size[kept], right[kept]
 
     wanted = targets - centre
     parts = left.T @ wanted
-    outside = (1 - 1 / rows - left.square().sum(1)).clamp(min=0)
+    # What no vector explains, of the targets and of each row's freedom: nothing at full rank, and then exactly so.
+    full = left.shape[1] == rows - 1
+    rest = torch.zeros_like(wanted) if full else wanted - left @ parts
+    outside = torch.zeros_like(wanted[:, 0]) if full else 1 - 1 / rows - left.square().sum(1)
     best: RidgeFit | None = None
     for penalty in penalties:
         lost = rows * penalty / (size.square() + rows * penalty)
-        fitted = left @ ((1 - lost).unsqueeze(1) * parts)
-        # One less the leverage, as a sum of what each direction loses: no difference of nearly equal numbers.
-        free = outside + left.square() @ lost
-        residual = (wanted - fitted) / free.unsqueeze(1)
+        # Residual over one less the leverage, both as sums of what each direction loses: no difference of nearly
+        # equal numbers.
+        free = outside.clamp(min=0) + left.square() @ lost
+        residual = (rest + left @ (lost.unsqueeze(1) * parts)) / free.unsqueeze(1)
         error = float(residual.square().mean().sqrt())
         if best is None or error < best.error:
             weight = (right.T @ ((1 - lost) / size).unsqueeze(1).mul(parts)).T / scale
