@@ -75,7 +75,7 @@ def test_a_spec_survives_pickling() -> None:
     [
         ({"system": "pump"}, "system must be one of gear, impact, cwru, got 'pump'"),
         ({"regime": "loud"}, r"regime of gear must be one of default, weak_cue, .*, got 'loud'"),
-        ({"encoder": "lstm"}, "encoder must be one of pointwise, local, gru, attention, got 'lstm'"),
+        ({"encoder": "lstm"}, "encoder must be one of pointwise, local, gru, attention, cnn, got 'lstm'"),
         ({"readout": "median"}, r"readout must be one of mean, last, .*event_window, got 'median'"),
         ({"objective": "mae"}, "objective must be one of mse, group_dro, event_auxiliary, got 'mae'"),
         ({"seed": -1}, "seed must be a whole number, 0 or more, got -1"),
