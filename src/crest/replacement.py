@@ -91,18 +91,8 @@ def replace_pooling(
         raise ValueError(
             f"path must name a module inside the model: {', '.join(names) or 'none'}; got {path!r}"
         )
-    old = model.get_submodule(path)
-    adaptive = isinstance(old, _ADAPTIVE)
-    if adaptive and old.output_size not in (1, (1,)):
-        raise ValueError(f"path must name a layer that pools to one vector, got {path!r}: {old}")
-    if isinstance(old, PoolingSlot):
-        known_layout, known_keepdim = old.layout, old.keepdim
-    else:
-        known_layout, known_keepdim = ("channels_first", True) if adaptive else ("channels_last", False)
-    layout = layout or known_layout
-    if adaptive and layout != "channels_first":
-        raise ValueError(f"layout must be 'channels_first' in the place of {old}, got {layout!r}")
-    slot = PoolingSlot(readout, layout, known_keepdim if keepdim is None else keepdim).train(model.training)
+    slot = slot_for(model.get_submodule(path), path, readout, layout=layout, keepdim=keepdim)
+    slot.train(model.training)
     tensors = [*model.parameters(), *model.buffers()]
     if tensors:
         slot.to(tensors[0].device)
@@ -111,3 +101,39 @@ def replace_pooling(
     parent, _, name = path.rpartition(".")
     setattr(model.get_submodule(parent), name, slot)
     return model
+
+
+def slot_for(
+    layer: nn.Module,
+    path: str,
+    readout: Readout,
+    *,
+    layout: Layout | None = None,
+    keepdim: bool | None = None,
+) -> PoolingSlot:
+    """The readout behind the calling convention of this layer; what `replace_pooling` puts in its place.
+
+    Args:
+        layer: the pooling layer.
+        path: its name, for messages.
+        readout: what to put there.
+        layout: as in `replace_pooling`, with `keepdim`.
+        keepdim: whether it keeps a time axis of length one.
+
+    Example:
+        >>> from crest.readouts import MeanReadout
+        >>> slot = slot_for(nn.AdaptiveAvgPool1d(1), "pool", MeanReadout())
+        >>> slot.layout, slot.keepdim
+        ('channels_first', True)
+    """
+    adaptive = isinstance(layer, _ADAPTIVE)
+    if adaptive and layer.output_size not in (1, (1,)):
+        raise ValueError(f"path must name a layer that pools to one vector, got {path!r}: {layer}")
+    if isinstance(layer, PoolingSlot):
+        known_layout, known_keepdim = layer.layout, layer.keepdim
+    else:
+        known_layout, known_keepdim = ("channels_first", True) if adaptive else ("channels_last", False)
+    layout = layout or known_layout
+    if adaptive and layout != "channels_first":
+        raise ValueError(f"layout must be 'channels_first' in the place of {layer}, got {layout!r}")
+    return PoolingSlot(readout, layout, known_keepdim if keepdim is None else keepdim)

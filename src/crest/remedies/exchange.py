@@ -1,0 +1,153 @@
+"""Make the background useless in training: give a trajectory the background of another, and keep its label."""
+
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor
+
+from crest.arrays import Signals, StepFlags, StepMask, valid_steps
+from crest.background.separation import kinds_of, split
+from crest.background.slow import SIGMA
+from crest.checks.arguments import require, require_choice
+from crest.checks.tensors import as_mask, require_series
+from crest.remedies.augmentation import Augmentation
+from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
+
+Donors: TypeAlias = Literal["random", "far"]
+"""Who gives its background: any other row, or one of the half whose level is farthest from the row's own."""
+
+
+def exchange_background(
+    signals: Signals,
+    *,
+    kind: str = "slow",
+    probability: float = 0.5,
+    mask: StepFlags | None = None,
+    sigma: float = SIGMA,
+    donors: Donors = "random",
+    generator: torch.Generator | None = None,
+) -> Signals:
+    """The signals, some of the rows with the background of another row of the batch in place of their own.
+
+    What is transient in a row stays, and so must its label: the label then no longer follows the background. Each row
+    is changed with the given probability, and never gets its own background. With masks, a donor's background at a
+    step where the donor is padding is that of its nearest valid step; rows without a valid step neither give nor take,
+    and padding comes back as it was. A batch with one such row has nothing to exchange and comes back as it is.
+
+    It helps where the cue is in the background alone. It does not where the event itself tells the cue, and costs where
+    the background is needed to read the event.
+
+    Args:
+        signals: (B, T, C).
+        kind: a kind of background, or several joined by "+"; see `crest.background.split`.
+        probability: of each row to be changed.
+        mask: valid steps (B, T).
+        sigma: deviation of the Gaussian in steps, where the kind has one.
+        donors: "random" draws any other row. "far" draws among the half of them whose level is farthest from the row's
+            own: the distance between the means over time, each channel in units of its deviation over the batch.
+        generator: draws the random numbers, on any device; without one, torch's own state does.
+
+    Example:
+        >>> signals = torch.tensor([[[1.0], [1.0], [4.0]], [[5.0], [5.0], [5.0]]])
+        >>> exchange_background(signals, kind="level", probability=1.0).squeeze(-1)
+        tensor([[4., 4., 7.],
+                [2., 2., 2.]])
+    """
+    require_series("signals", signals, "(B, T, C)")
+    _check_options(kind, sigma, donors)
+    require("probability", probability, "lie in [0, 1]")
+    if len(signals) == 1:
+        return signals
+    valid = valid_steps(as_mask(mask, signals), signals[..., 0])
+    present = valid.any(1)
+    allowed = (
+        present.unsqueeze(1) & present & ~torch.eye(len(signals), dtype=torch.bool, device=signals.device)
+    )
+    if donors == "far":
+        allowed = _farther_half(row_levels(signals, valid), present, allowed)
+    takes = random_numbers(torch.rand, len(signals), like=signals, generator=generator) < probability
+    lots = random_numbers(torch.rand, *allowed.shape, like=signals, generator=generator)
+    donor = lots.masked_fill(~allowed, -1.0).argmax(1)
+    background, transient = split(signals, kind, None if mask is None else valid, sigma=sigma)
+    given = background.gather(1, _nearest(valid).unsqueeze(-1).expand_as(background))[donor]
+    changed = (takes & allowed.any(1)).unsqueeze(1) & valid
+    return torch.where(changed.unsqueeze(-1), (transient + given).to(signals.dtype), signals)
+
+
+class ExchangeBackground(Augmentation):
+    """`exchange_background` as a layer, in training mode only; `collate` makes a loader do it.
+
+    Args:
+        kind: as in `exchange_background`, with `probability`, `sigma` and `donors`.
+        probability: of each row to be changed.
+        sigma: deviation of the Gaussian in steps, where the kind has one.
+        donors: "random" or "far".
+        generator: draws the random numbers; without one, torch's own state does.
+        channels_first: for signals (B, C, T) instead of (B, T, C).
+
+    Example:
+        >>> layer = ExchangeBackground("level", probability=1.0)
+        >>> x = torch.tensor([[[1.0], [1.0], [4.0]], [[5.0], [5.0], [5.0]]])
+        >>> layer(x)[0].flatten(), torch.equal(layer.eval()(x), x)
+        (tensor([4., 4., 7.]), True)
+    """
+
+    def __init__(
+        self,
+        kind: str = "slow",
+        *,
+        probability: float = 0.5,
+        sigma: float = SIGMA,
+        donors: Donors = "random",
+        generator: torch.Generator | None = None,
+        channels_first: bool = False,
+    ) -> None:
+        super().__init__(probability=probability, generator=generator, channels_first=channels_first)
+        _check_options(kind, sigma, donors)
+        self.kind = kind
+        self.sigma = sigma
+        self.donors = donors
+
+    def augment(self, signals: Signals, mask: StepMask | None, generator: torch.Generator | None) -> Signals:
+        """The signals with some backgrounds exchanged."""
+        return exchange_background(
+            signals,
+            kind=self.kind,
+            probability=self.probability,
+            mask=mask,
+            sigma=self.sigma,
+            donors=self.donors,
+            generator=generator,
+        )
+
+    def extra_repr(self) -> str:
+        """The options, for `print(model)`."""
+        sigma = f", sigma={self.sigma}" if self.sigma != SIGMA else ""
+        donors = f", donors={self.donors!r}" if self.donors != "random" else ""
+        return f"{self.kind!r}, {super().extra_repr()}{sigma}{donors}"
+
+
+def _check_options(kind: str, sigma: float, donors: str) -> None:
+    kinds_of(kind)
+    require("sigma", sigma, "be positive")
+    require_choice("donors", donors, get_args(Donors))
+
+
+def _farther_half(levels: Tensor, present: Tensor, allowed: Tensor) -> Tensor:
+    """Of the allowed donors (B, B) of each row, the half with the farthest levels; of an odd number the larger half."""
+    spread = spread_of_levels(levels, present)
+    units = levels / torch.where(spread > 0, spread, 1.0)
+    # Without matrix products, whose rounding would tell equal levels apart.
+    distance = torch.cdist(units, units, compute_mode="donot_use_mm_for_euclid_dist")
+    order = distance.masked_fill(~allowed, -1.0).argsort(dim=1, descending=True, stable=True)
+    half = (allowed.sum(1, keepdim=True) + 1) // 2
+    return allowed & (order.argsort(dim=1) < half)
+
+
+def _nearest(valid: StepMask) -> Tensor:
+    """The valid step that is nearest to each step (B, T), the earlier of two; any step where none is valid."""
+    T = valid.shape[1]
+    steps = torch.arange(T, device=valid.device).expand_as(valid)
+    before = torch.where(valid, steps, -T).cummax(1).values
+    after = torch.where(valid, steps, 2 * T).flip(1).cummin(1).values.flip(1)
+    return torch.where(steps - before <= after - steps, before, after).clamp(0, T - 1)

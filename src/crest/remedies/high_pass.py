@@ -1,0 +1,57 @@
+"""Take the background off the inputs: the oldest remedy against a smooth cue, and the first to try."""
+
+import torch
+from torch import Tensor, nn
+
+from crest.background.separation import kinds_of, split
+from crest.background.slow import SIGMA
+from crest.checks.arguments import require
+from crest.checks.tensors import require_series
+
+
+class HighPass(nn.Module):
+    """The signals less their background, for the front of a model. No parameters.
+
+    `HighPass("level")` is AC coupling: each channel less its mean over the window. `HighPass("slow")` is a high-pass
+    filter: each channel less its Gaussian low-pass. "level" and "slow" compile as one graph and export with dynamic
+    batch and length; the other kinds run eagerly.
+
+    It helps where the cue is in the background and the answer is not. It costs where the background is needed to read
+    the event, such as a load that sets how large the event is.
+
+    Args:
+        kind: a kind of background, or several joined by "+"; see `crest.background.split`.
+        sigma: deviation of the Gaussian in steps, where the kind has one.
+        channels_first: for signals (B, C, T), as convolutions take them, instead of (B, T, C).
+
+    Example:
+        >>> HighPass("level")(torch.tensor([[[1.0], [2.0], [6.0]]])).flatten()
+        tensor([-2., -1.,  3.])
+        >>> model = nn.Sequential(HighPass(channels_first=True), nn.Conv1d(3, 8, 5))
+        >>> model(torch.randn(2, 3, 100)).shape
+        torch.Size([2, 8, 96])
+    """
+
+    def __init__(self, kind: str = "slow", *, sigma: float = SIGMA, channels_first: bool = False) -> None:
+        super().__init__()
+        kinds_of(kind)
+        require("sigma", sigma, "be positive")
+        require("channels_first", channels_first, "be True or False")
+        self.kind = kind
+        self.sigma = sigma
+        self.channels_first = channels_first
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """What is transient in the signals, in their dtype; 0 on padding. The mask is (B, T), True on valid steps."""
+        if not torch.compiler.is_compiling():
+            require_series("x", x, "(B, C, T)" if self.channels_first else "(B, T, C)")
+        signals = x.transpose(1, 2) if self.channels_first else x
+        transient = split(signals, self.kind, mask, sigma=self.sigma).transient.to(x.dtype)
+        return transient.transpose(1, 2) if self.channels_first else transient
+
+    def extra_repr(self) -> str:
+        """The kind, and what differs from the defaults, for `print(model)`."""
+        parts = [repr(self.kind)]
+        parts += [f"sigma={self.sigma}"] if self.sigma != SIGMA else []
+        parts += ["channels_first=True"] if self.channels_first else []
+        return ", ".join(parts)
