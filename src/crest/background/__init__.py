@@ -8,6 +8,7 @@ backgrounds, and a test of any model. To add a kind: a file, a line in `KINDS`, 
 from crest.background.core import around_core, transient_core
 from crest.background.interpolation import interpolate_out
 from crest.background.level import level
+from crest.background.periodic import periodic
 from crest.background.separation import KINDS, Separated, background_of, kinds_of, split
 from crest.background.slow import SIGMA, Background, low_pass
 
@@ -22,6 +23,7 @@ __all__ = [
     "kinds_of",
     "level",
     "low_pass",
+    "periodic",
     "split",
     "transient_core",
 ]

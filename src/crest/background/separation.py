@@ -8,6 +8,7 @@ import torch
 from crest.arrays import Features, StepFlags, at_least_float32
 from crest.background.core import around_core
 from crest.background.level import level
+from crest.background.periodic import periodic
 from crest.background.slow import SIGMA, Background, slow_background
 from crest.checks.arguments import require
 from crest.checks.tensors import as_mask, require_series
@@ -21,7 +22,16 @@ def _core(signals: Features, mask: StepFlags | None, *, sigma: float) -> Feature
     return around_core(signals, mask, sigma=sigma)
 
 
-KINDS: dict[str, Background] = {"level": _level, "slow": slow_background, "core": _core}
+def _periodic(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
+    return periodic(signals, mask)
+
+
+KINDS: dict[str, Background] = {
+    "level": _level,
+    "slow": slow_background,
+    "core": _core,
+    "periodic": _periodic,
+}
 """Kinds of background by name."""
 
 
@@ -72,8 +82,8 @@ def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma:
     Args:
         signals: (B, T, C), or features (B, T, D).
         kind: "level" (each channel's mean over the window), "slow" (a Gaussian low-pass), "core" (the signals
-            with the most transient steps interpolated out), or several joined by "+": each is taken off what the one
-            before it left.
+            with the most transient steps interpolated out), "periodic" (tones and their harmonics, without gradients),
+            or several joined by "+": each is taken off what the one before it left.
         mask: valid steps (B, T).
         sigma: deviation of the Gaussian in steps, where the kind has one.
 
