@@ -50,7 +50,7 @@ SCHEDULES = {  # our choice: docs/choices.md#schedules
     "local": Schedule(epochs=60),
     "gru": Schedule(epochs=40, batch=64, learning_rate=1e-2),
     "attention": Schedule(epochs=30),
-    "cnn": Schedule(epochs=30),
+    "cnn": Schedule(epochs=60, learning_rate=1e-2),
 }
 """One schedule per encoder, the same for every readout and system."""
 
