@@ -1,12 +1,12 @@
 """The periodic background: tones and their harmonics, by robust harmonic regression."""
 
-import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from crest.arrays import Features, StepFlags, at_least_float32, valid_steps
+from crest.background.spectrum import loudest_tone, window_time
 from crest.checks.arguments import require
 from crest.checks.tensors import as_mask, require_series
 
@@ -14,14 +14,6 @@ from crest.checks.tensors import as_mask, require_series
 _ORDERS = 6
 _SLOW = 8
 _LEAST_STEPS = 64
-# What counts as a tone. Our choice: docs/choices.md#tones
-_LEAST_PERIODS = 4
-_LOUDER = 30.0
-_SHARE = 1e-5
-_BLOCK = 32
-_TILT = 2.0
-_DRIFTS = (0.0, -4.0, 4.0, -8.0, 8.0, -12.0, 12.0, -16.0, 16.0)
-_STEADY = 1.2
 # The fit. Our choice: docs/choices.md#robust-fit
 _TUKEY = 4.685
 _FLOOR = 1e-3
@@ -123,18 +115,17 @@ def _tones_of_chunk(series: Tensor, valid: Tensor, shapes: _Shapes, tones: int) 
     # From the first step, which is valid, and in units of the largest value: a constant is exactly zero.
     series = (series - series[:, :1]).masked_fill(~valid, 0.0)
     reach = series.abs().amax(1, keepdim=True)
-    rows = (
-        ((reach > 0) & reach.isfinite() & (valid.sum(1, keepdim=True) >= _LEAST_STEPS)).squeeze(1).nonzero()
-    )
-    rows = rows.squeeze(1)
+    enough = (valid.sum(1, keepdim=True) >= _LEAST_STEPS) & (reach > 0) & reach.isfinite()
+    rows = enough.squeeze(1).nonzero().squeeze(1)
     model = _without_tones(series[rows] / reach[rows], valid[rows], rows, shapes)
     for count in range(tones + 1):
         if not len(model.rows):
             break
-        phase, heard = _loudest(model)
-        heard &= (2 * _columns(count + 1) <= model.valid.sum(1)) & (count < tones)
+        energy = _energy(model.values) / model.valid.sum(1)
+        tone = loudest_tone(model.residual, _weights(model), energy)
+        heard = tone.heard & (2 * _columns(count + 1) <= model.valid.sum(1)) & (count < tones)
         old, done = model.at(heard), model.at(~heard)
-        model = _with_tone(old, phase[heard], shapes)
+        model = _with_tone(old, _phase(tone.frequency[heard], tone.drift[heard], series.shape[1]), shapes)
         # A tone without which as little would be left is none.
         helps = (_loss(model, old) < _loss(old, old)) & (_energy(model.residual) < _energy(old.residual))
         for finished in (done, old.at(~helps)):
@@ -150,15 +141,11 @@ def _columns(tones: int) -> int:
 
 
 def _shapes(steps: int, like: Tensor) -> _Shapes:
-    time = _window_time(steps, like)
+    time = window_time(steps, like)
     made = [torch.ones_like(time), time]
     for order in range(2, max(_ORDERS, _SLOW)):
         made.append(((2 * order - 1) * time * made[-1] - (order - 1) * made[-2]) / order)
     return _Shapes(torch.stack(made[:_ORDERS]), torch.stack(made[:_SLOW]))
-
-
-def _window_time(steps: int, like: Tensor) -> Tensor:
-    return torch.linspace(-1, 1, steps, dtype=torch.float64, device=like.device)
 
 
 def _energy(series: Tensor) -> Tensor:
@@ -267,63 +254,12 @@ def _loss(model: _Model, scale: _Model) -> Tensor:
     return (1 - (1 - far) ** 3).sum(1)
 
 
-# -- frequencies
-
-
-def _loudest(model: _Model) -> tuple[Tensor, Tensor]:
-    """The phase (N, K) of the loudest tone in the residual, and whether there is one (N,)."""
-    steps = model.values.shape[1]
-    window = torch.hann_window(steps, periodic=False, dtype=torch.float64, device=model.values.device)
-    window = window * _weights(model)
-    seen = window * model.residual
-    # Twice the steps: two bins for each period in the window.
-    power = torch.fft.rfft(seen, n=2 * steps).abs().square()
-    inner = power[:, 1:-1]
-    peak = (
-        (inner > power[:, :-2]) & (inner >= power[:, 2:]) & (inner > _LOUDER * _noise_level(power)[:, 1:-1])
-    )
-    # A cosine of amplitude a has the peak (a sum(window) / 2)^2 and the mean square a^2 / 2.
-    total = _energy(model.values) / model.valid.sum(1)
-    peak &= inner > (_SHARE / 2 * total * window.sum(1).square()).unsqueeze(1)
-    peak[:, : 2 * _LEAST_PERIODS - 1] = False
-    heard = peak.any(1)
-    phase = seen.new_zeros(len(seen), _ORDERS)
-    if heard.any():
-        place = torch.where(peak, inner, 0.0).argmax(1) + 1
-        phase[heard] = _first_phase(seen[heard], place[heard])
-    return phase, heard
-
-
-def _noise_level(power: Tensor) -> Tensor:
-    """The spectrum's level (N, F): medians of blocks of bins, joined by lines in the logarithm."""
-    bins = power.shape[1]
-    blocks = max(bins // (2 * _BLOCK), 1)
-    size = bins // blocks
-    middle = power[:, : blocks * size].reshape(-1, blocks, size).median(2).values.clamp(min=_TINY).log()
-    line = torch.nn.functional.interpolate(middle.unsqueeze(1), size=blocks * size, mode="linear")
-    line = torch.nn.functional.pad(line, (0, bins - blocks * size), mode="replicate").squeeze(1)
-    if blocks > 1:
-        # Red noise still rises below the first centre: by the power of the frequency between the first two.
-        below = torch.arange(bins, device=power.device).clamp(min=1).div(size / 2).clamp(max=1).log()
-        line = line + (middle[:, 1:2] - middle[:, :1]).clamp(-_TILT, 0) / math.log(3) * below
-    return line.exp()
-
-
-def _first_phase(seen: Tensor, place: Tensor) -> Tensor:
-    """The phase (N, K) with that frequency near a bin, and that linear drift, which gather most of a tone."""
-    steps = seen.shape[1]
-    drifts = torch.tensor(_DRIFTS, dtype=torch.float64, device=seen.device)
-    still = torch.exp(-1j * drifts.unsqueeze(1) * _window_time(steps, seen).square())
-    power = torch.fft.fft(seen.unsqueeze(1) * still, n=2 * steps)[..., :steps].abs().square()
-    bins = torch.arange(steps, device=seen.device)
-    near = ((bins - place.unsqueeze(1)).abs() <= _BLOCK) & (bins >= 2 * _LEAST_PERIODS)
-    power = power.masked_fill(~near.unsqueeze(1), 0.0)
-    power[:, 0] *= _STEADY
-    best = power.flatten(1).argmax(1)
-    phase = seen.new_zeros(len(seen), _ORDERS)
-    # In polynomials: a frequency is the slope, and t^2 is two thirds of the second one and a constant.
-    phase[:, 1] = math.pi / steps * (best % steps) * (steps - 1) / 2
-    phase[:, 2] = drifts[best // steps] * 2 / 3
+def _phase(frequency: Tensor, drift: Tensor, steps: int) -> Tensor:
+    """The polynomials' coefficients (N, K) for a frequency and a linear drift."""
+    phase = frequency.new_zeros(len(frequency), _ORDERS)
+    # The frequency is the slope over half a window; t^2 is two thirds of the second polynomial and a constant.
+    phase[:, 1] = frequency * (steps - 1) / 2
+    phase[:, 2] = drift * 2 / 3
     return phase
 
 
