@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT, picked
-from crest.lab.evidence.remedy_runs import TEN_PLACES, Outcome
+from crest.lab.evidence.remedy_runs import TEN_PLACES, ModelOutcome
 from crest.lab.runs.record import Shares
 from crest.lab.runs.spec import RunSpec
 from evidence_made import Numbers, claims, shown
@@ -95,9 +95,9 @@ def test_means_are_over_the_seeds_that_all_remedies_have() -> None:
 
 
 def test_regret_is_against_the_best_in_hindsight() -> None:
-    def outcome(seen: float, unseen: float, transient: float) -> dict[int, Outcome]:
+    def outcome(seen: float, unseen: float, transient: float) -> dict[int, ModelOutcome]:
         shares = Shares(transient=transient, background=1 - transient, interaction=0.0, background_alone=0.0)
-        return {0: Outcome(id=seen, ood=unseen, shares=shares)}
+        return {0: ModelOutcome(id=seen, ood=unseen, shares=shares)}
 
     pick = picked(TEN_PLACES[0], {"attention": outcome(0.1, 0.5, 0.9), "CREST": outcome(0.2, 0.4, 0.9)})
     assert (pick.name, pick.best) == ("attention", "CREST")

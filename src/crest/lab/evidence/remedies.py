@@ -16,8 +16,8 @@ from crest.lab.evidence.remedy_runs import (
     PLAIN,
     REMEDY_NAMES,
     TEN_PLACES,
-    Outcome,
-    Place,
+    ModelOutcome,
+    RemedyPlace,
     mean_of,
     outcomes,
     seed_by_seed,
@@ -53,7 +53,7 @@ _RECURRENT = Claim(
 )
 _CHANGE = -0.34
 
-_Models: TypeAlias = Mapping[str, Mapping[int, Outcome]]
+_Models: TypeAlias = Mapping[str, Mapping[int, ModelOutcome]]
 """The trained models of a place, by remedy and seed."""
 
 
@@ -61,8 +61,8 @@ _Models: TypeAlias = Mapping[str, Mapping[int, Outcome]]
 class Picked:
     """What the rule picks in a place, beside what nobody knows without field labels."""
 
-    place: Place
-    means: Mapping[str, Outcome]
+    place: RemedyPlace
+    means: Mapping[str, ModelOutcome]
     choice: Choice
 
     @property
@@ -86,14 +86,14 @@ class Picked:
         return self.means[self.name].ood / self.means[self.best].ood - 1
 
 
-def picked(place: Place, models: _Models) -> Picked:
+def picked(place: RemedyPlace, models: _Models) -> Picked:
     """The pick of the rule, from the means over seeds."""
     means = {name: mean_of(by_seed) for name, by_seed in models.items()}
     choice = choose({name: (_tested(one), one.id) for name, one in means.items()})
     return Picked(place=place, means=means, choice=choice)
 
 
-def _tested(one: Outcome) -> Exchange:
+def _tested(one: ModelOutcome) -> Exchange:
     """The shares in the form that the rule takes; a mean over seeds has no interval of its own."""
     shares = one.shares
     return Exchange(
@@ -109,16 +109,16 @@ def _tested(one: Outcome) -> Exchange:
     )
 
 
-def _spread(by_seed: Mapping[int, Outcome], part: str) -> str:
+def _spread(by_seed: Mapping[int, ModelOutcome], part: str) -> str:
     return str(Spread.of([getattr(one, part) for one in by_seed.values()]))
 
 
-def _share_text(by_seed: Mapping[int, Outcome], part: str) -> str:
+def _share_text(by_seed: Mapping[int, ModelOutcome], part: str) -> str:
     return Spread.of([getattr(one.shares, part) for one in by_seed.values()]).text(2)
 
 
 def _remedy_table(
-    name: str, caption: str, everywhere: Mapping[Place, _Models], picks: Sequence[Picked]
+    name: str, caption: str, everywhere: Mapping[RemedyPlace, _Models], picks: Sequence[Picked]
 ) -> Table:
     chosen = {(pick.place, pick.name) for pick in picks}
     rows = []
@@ -174,7 +174,7 @@ def _rule_table(picks: Sequence[Picked]) -> Table:
     )
 
 
-def _chart(everywhere: Mapping[Place, _Models]) -> Chart:
+def _chart(everywhere: Mapping[RemedyPlace, _Models]) -> Chart:
     """A point for each trained model."""
     colours = {PLAIN: "scored_attention", "CREST": "crest", "CREST + exchange": "core", "high-pass": "id"}
     panels = []
@@ -219,13 +219,13 @@ def _chart(everywhere: Mapping[Place, _Models]) -> Chart:
     )
 
 
-def _rank(models: Sequence[Outcome]) -> float:
+def _rank(models: Sequence[ModelOutcome]) -> float:
     found = spearmanr([1 - one.shares.transient for one in models], [one.ood for one in models])
     return float(found.statistic)
 
 
-def _prediction(everywhere: Mapping[Place, _Models]) -> Claim:
-    by_system: dict[str, list[Outcome]] = {}
+def _prediction(everywhere: Mapping[RemedyPlace, _Models]) -> Claim:
+    by_system: dict[str, list[ModelOutcome]] = {}
     for place, models in everywhere.items():
         by_system.setdefault(place.system, []).extend(
             one for by_seed in models.values() for one in by_seed.values()

@@ -31,7 +31,7 @@ plain model after training."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Place:
+class RemedyPlace:
     """A system in some setting, and an encoder."""
 
     system: str
@@ -64,20 +64,22 @@ class Place:
 
 
 TEN_PLACES = tuple(
-    Place(system=system, encoder=encoder, seeds=FIVE if encoder in ("pointwise", "cnn") else THREE)
+    RemedyPlace(system=system, encoder=encoder, seeds=FIVE if encoder in ("pointwise", "cnn") else THREE)
     for system in HEADLINE_SYSTEMS
     for encoder in ENCODER_NAMES
 )
 """Both simulators with every encoder: five seeds where a run is cheap."""
 BEARING_PLACES = tuple(
-    Place(system="cwru", encoder=encoder, system_options={"standardized": True}, words="standardised windows")
+    RemedyPlace(
+        system="cwru", encoder=encoder, system_options={"standardized": True}, words="standardised windows"
+    )
     for encoder in ("pointwise", "cnn")
 )
 """Real bearings, each window standardised by itself."""
 HARD_PLACES = (
-    Place(system="gear", encoder="pointwise", regime="diffuse_wear", words="diffuse wear"),
-    Place(system="gear", encoder="pointwise", regime="cue_on_event", words="cue on the event"),
-    Place(
+    RemedyPlace(system="gear", encoder="pointwise", regime="diffuse_wear", words="diffuse wear"),
+    RemedyPlace(system="gear", encoder="pointwise", regime="cue_on_event", words="cue on the event"),
+    RemedyPlace(
         system="gear",
         encoder="pointwise",
         system_options={"load_spread": 0.3},
@@ -88,7 +90,7 @@ HARD_PLACES = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ModelOutcome:
     """What one trained model left: errors, and what its prediction follows."""
 
     id: float
@@ -96,7 +98,7 @@ class Outcome:
     shares: Shares
 
 
-def outcomes(found: Found, place: Place) -> dict[str, dict[int, Outcome]]:
+def outcomes(found: Found, place: RemedyPlace) -> dict[str, dict[int, ModelOutcome]]:
     """The outcomes in a place by remedy and seed: of the seeds that all remedies have so far, so that means compare."""
     records = {name: found.of(**place.fields, **fields) for name, fields in _TRAINED.items()}
     shared = set.intersection(*({record.spec.seed for record in kept} for kept in records.values()))
@@ -112,28 +114,28 @@ def outcomes(found: Found, place: Place) -> dict[str, dict[int, Outcome]]:
     }
 
 
-def _outcome(record: Record, remedy: str) -> Outcome:
+def _outcome(record: Record, remedy: str) -> ModelOutcome:
     source = record.reanchored if remedy == REANCHORED else record
     if source is None or source.exchange is None:
         raise ValueError(f"record must have been measured by exchange, got {record.id}")
-    return Outcome(id=source.score.id, ood=source.score.ood, shares=source.exchange)
+    return ModelOutcome(id=source.score.id, ood=source.score.ood, shares=source.exchange)
 
 
-def mean_of(by_seed: Mapping[int, Outcome]) -> Outcome:
+def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
     """The mean over seeds."""
     values = by_seed.values()
     shares = {
         field.name: statistics.fmean(getattr(one.shares, field.name) for one in values)
         for field in dataclasses.fields(Shares)
     }
-    return Outcome(
+    return ModelOutcome(
         id=statistics.fmean(one.id for one in values),
         ood=statistics.fmean(one.ood for one in values),
         shares=Shares(**shares),
     )
 
 
-def seed_by_seed(places: Iterable[Place]) -> tuple[RunSpec, ...]:
+def seed_by_seed(places: Iterable[RemedyPlace]) -> tuple[RunSpec, ...]:
     """The runs of some places, the first seed of all before the second of any: half of them is a smaller experiment."""
     runs = [spec for place in places for spec in place.runs()]
     return tuple(sorted(runs, key=lambda spec: spec.seed))
