@@ -11,7 +11,11 @@ from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
+from crest.systems import Sizes
 
+# Half of the training trajectories: some four hundred models must not take more than an evening.
+# our choice: docs/choices.md#evidence
+_SIZES = Sizes(train=512)
 PLAIN = "attention"
 REANCHORED = "re-anchored"
 _ATTENTION = {"readout": "scored_attention"}
@@ -52,7 +56,7 @@ class RemedyPlace:
     def fields(self) -> dict[str, Any]:
         """Fields of its specs."""
         shared = ("system", "regime", "system_options", "encoder")
-        return {name: getattr(self, name) for name in shared}
+        return {**{name: getattr(self, name) for name in shared}, "sizes": _SIZES}
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Every remedy on every seed, seed by seed; re-anchoring is measured on the plain model."""
