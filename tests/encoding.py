@@ -1,5 +1,7 @@
 """Encoders of the lab in several sizes, signals for them, and which steps a feature depends on."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -9,12 +11,16 @@ from crest.lab.encoders import ENCODERS, Encoder, make_encoder
 CHANNELS = 3
 
 
-VARIANTS: dict[str, dict[str, int]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     **{name: {} for name in ENCODERS},
     "pointwise-wide": {"width": 5, "hidden": 7},
     "local-short": {"width": 5, "hidden": 7, "kernel": 3},
     "gru-narrow": {"width": 5},
-    "attention-deep": {"width": 9, "layers": 2, "heads": 3, "hidden": 11},
+    "attention-deep": {"width": 12, "layers": 2, "heads": 3, "hidden": 11},
+    "attention-first": {"positions": "sinusoidal", "final_norm": False},
+    "attention-normed": {"width": 9, "heads": 3, "layers": 2, "positions": "sinusoidal"},
+    "attention-unplaced": {"width": 9, "heads": 3, "positions": "none", "final_norm": False},
+    "cnn-narrow": {"width": 5, "first": 7, "second": 6},
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from crest.lab.evaluation import Budget, Score
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.shown import Claim, Shown, Table
-from crest.lab.runs.record import Look, Record
+from crest.lab.runs.record import Look, ReanchoredScore, Record, Shares
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
@@ -36,6 +36,10 @@ class Numbers:
     """Growth of the error without a tenth of the steps, by what chose them; without all events."""
     gradient: float = 0.5
     """Share of the input gradient on events."""
+    transient: float = 0.6
+    """Share of the prediction that follows the transient."""
+    again: tuple[float, float, float] = (0.15, 0.3, 0.7)
+    """ID error, OOD error and transient share of the model after re-anchoring."""
     course: tuple[tuple[int, float, float, float], ...] = COURSE
     """Epoch, ID error, OOD error, CiE@1 of each look."""
     steps: tuple[int, ...] = (3, 4, 8)
@@ -71,6 +75,13 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
         measured["saliency"] = _means(numbers, ecm=numbers.gradient)
     if "traces" in spec.measures:
         measured["traces"] = _traces(spec, numbers)
+    if "exchange" in spec.measures:
+        measured["exchange"] = _shares(numbers.transient)
+    if "reanchor" in spec.measures:
+        seen, unseen, transient = numbers.again
+        measured["reanchored"] = ReanchoredScore(
+            score=Score(id=seen, ood=unseen), exchange=_shares(transient), budget="pooled", leave_one_out=seen
+        )
     if spec.readout == "crest":
         budget = Budget(epsilon=numbers.epsilon, alpha=0.5, width=0.1, tail=0.1, selected=numbers.epsilon)
         measured["budget"] = {"id": budget, "ood": budget}
@@ -85,6 +96,11 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
         credit={"id": _means(numbers), "ood": _means(numbers)},
         **measured,
     )
+
+
+def _shares(transient: float) -> Shares:
+    rest = 1 - transient
+    return Shares(transient=transient, background=rest, interaction=0.0, background_alone=rest)
 
 
 def _means(numbers: Numbers, **changes: float) -> CreditMeans:

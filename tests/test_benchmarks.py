@@ -11,6 +11,7 @@ from places import ROOT
 
 SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
 SAYS = {
+    "backgrounds": r"periodic +two( +[\d.]+ %){4}(.|\n)*periodic +no tone +[\d.]+ ms +[\d.]+ x",
     "readouts": r"crest +[\d.]+ ms +[\d.]+ x",
     "runs": r"ratio +[\d.]+ \([\d.]+ to [\d.]+\)(.|\n)*attention +crest( +[\d.]+){4}",
     "simulators": r"SG-Drive:(.|\n)*LSODA at tolerance .* \d+ x\nimpact:(.|\n)* \d+ x",

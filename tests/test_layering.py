@@ -12,8 +12,20 @@ from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
 CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
-PRODUCT = CORE | {"readouts", "probes", "theory", "systems", "replacement", "remedies", "estimator"}
-MODELS = PRODUCT | {"lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.training"}
+PRODUCT = CORE | {
+    "readouts",
+    "probes",
+    "theory",
+    "systems",
+    "replacement",
+    "remedies",
+    "estimator",
+    "conditions",
+    "choice",
+}
+MODELS = PRODUCT | {
+    "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
+}  # fmt: skip
 ALLOWED = {
     "arrays": set(),
     "floats": set(),
@@ -28,11 +40,14 @@ ALLOWED = {
     "replacement": CORE | {"readouts"},
     "remedies": CORE | {"readouts", "probes", "replacement"},
     "estimator": CORE | {"readouts"},
+    "conditions": CORE | {"probes"},
+    "choice": CORE | {"probes", "conditions"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,
-    "lab.model": CORE | {"lab.encoders", "readouts"},
-    "lab.objectives": CORE | {"readouts", "lab.model"},
+    "lab.remedies": CORE | {"remedies"},
+    "lab.model": CORE | {"lab.encoders", "readouts", "probes"},
+    "lab.objectives": CORE | {"readouts", "probes", "lab.model"},
     "lab.evaluation": PRODUCT | {"lab.model"},
     "lab.training": PRODUCT | {"lab.model", "lab.objectives", "lab.evaluation"},
     "lab.runs": MODELS,

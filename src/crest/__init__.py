@@ -20,15 +20,21 @@ if TYPE_CHECKING:
     from crest import readouts as readouts
     from crest import remedies as remedies
     from crest import systems as systems
+    from crest.choice import Candidate, Choice, choose
+    from crest.conditions import leave_one_condition_out
     from crest.estimator import CrestPooler as CrestPooler
     from crest.probes import (
         Credit,
         DeletionCurve,
+        Exchange,
         credit,
         deletion,
         error_without,
+        events_at,
+        exchange_test,
         interpolate_out,
         saliency,
+        scores_at,
     )
     from crest.probes.metrics import CreditInEvent as CreditInEvent
     from crest.readouts import (
@@ -62,7 +68,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_PROBES = ("Credit", "DeletionCurve", "credit", "deletion", "error_without", "interpolate_out", "saliency")
+_PROBES = (
+    "Credit",
+    "DeletionCurve",
+    "Exchange",
+    "credit",
+    "deletion",
+    "error_without",
+    "events_at",
+    "exchange_test",
+    "interpolate_out",
+    "saliency",
+    "scores_at",
+)
 _REMEDIES = (
     "ExchangeBackground",
     "HighPass",
@@ -74,8 +92,12 @@ _REMEDIES = (
 _MODULES = ("background", "probes", "readouts", "remedies", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
+    "Candidate": "crest.choice",
+    "Choice": "crest.choice",
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
+    "choose": "crest.choice",
+    "leave_one_condition_out": "crest.conditions",
     "replace_pooling": "crest.replacement",
     **dict.fromkeys(_PROBES, "crest.probes"),
     **dict.fromkeys(_REMEDIES, "crest.remedies"),
@@ -101,6 +123,8 @@ __all__ = [
     "READOUTS",
     "REFERENCES",
     "AttentionReadout",
+    "Candidate",
+    "Choice",
     "ConjunctiveReadout",
     "Credit",
     "CrestConfig",
@@ -108,6 +132,7 @@ __all__ = [
     "DeletionCurve",
     "EventReadout",
     "EventWindowReadout",
+    "Exchange",
     "ExchangeBackground",
     "GatedAttentionReadout",
     "HighPass",
@@ -120,15 +145,20 @@ __all__ = [
     "RegistersReadout",
     "ScoredAttentionReadout",
     "WindowedReadout",
+    "choose",
     "credit",
     "deletion",
     "error_without",
+    "events_at",
     "exchange_background",
+    "exchange_test",
     "interpolate_out",
+    "leave_one_condition_out",
     "make_readout",
     "probes",
     "reanchor",
     "replace_pooling",
     "saliency",
+    "scores_at",
     "theory",
 ]

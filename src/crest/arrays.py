@@ -1,6 +1,7 @@
 """Axis letters and shape aliases of tensors, and what follows from them: the widest dtype, the valid steps.
 
-N trajectories, B batch, T steps, C input channels, D feature channels. With jaxtyping installed (it is a
+N trajectories, B batch, T steps, S steps of features where strides make them fewer, C input channels, D feature
+channels. With jaxtyping installed (it is a
 development dependency) the test run checks every alias at every call; without it they are plain tensors.
 """
 
@@ -28,6 +29,8 @@ Signals: TypeAlias = Float[Tensor, "B T C"]
 """Measured signals, the encoder's input."""
 Features: TypeAlias = Float[Tensor, "B T D"]
 """Step features, the encoder's output."""
+StridedFeatures: TypeAlias = Float[Tensor, "B S D"]
+"""Step features at their own rate: S is T, or less where the network has strides."""
 Pooled: TypeAlias = Float[Tensor, "B D"]
 """One vector per trajectory, the readout's output."""
 StepMask: TypeAlias = Bool[Tensor, "B T"]
@@ -38,6 +41,10 @@ StepFlags: TypeAlias = Bool[Tensor, "B T"] | Integer[Tensor, "B T"]
 """A mask or events as a public door takes them: booleans, or the integers 0 and 1."""
 StepScores: TypeAlias = Float[Tensor, "B T"]
 """One number per step."""
+StridedEvents: TypeAlias = Bool[Tensor, "B S"]
+"""Events at another rate than their signal's."""
+StridedScores: TypeAlias = Float[Tensor, "B S"]
+"""One number per step, at another rate than its signal's."""
 PerTrajectory: TypeAlias = Float[Tensor, " B"]
 """One number per trajectory."""
 StepCounts: TypeAlias = Int[Tensor, "B T"]

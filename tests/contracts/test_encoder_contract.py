@@ -3,12 +3,17 @@
 import copy
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
-from crest.lab.encoders import ENCODERS, WIDTH, make_encoder
+from crest.lab.encoders import ENCODERS, WIDTH, Encoder, make_encoder
 from encoding import CHANNELS, VARIANTS, build, seen_steps, signals
+
+
+def normalises_batches(encoder: Encoder) -> bool:
+    return any(isinstance(layer, torch.nn.BatchNorm1d) for layer in encoder.modules())
 
 
 @pytest.fixture(params=VARIANTS)
@@ -20,8 +25,12 @@ def variant(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("steps", [1, 2, 40])
 def test_shape_and_dtype_are_kept(variant: str, dtype: torch.dtype, steps: int) -> None:
     encoder = build(variant).to(dtype)
+    if steps < encoder.stride:
+        with pytest.raises(ValueError, match=f"x must have at least {encoder.stride} steps.*, got {steps}"):
+            encoder(signals(steps=steps, dtype=dtype))
+        return
     features = encoder(signals(steps=steps, dtype=dtype))
-    assert features.shape == (4, steps, VARIANTS[variant].get("width", WIDTH))
+    assert features.shape == (4, steps // encoder.stride, VARIANTS[variant].get("width", WIDTH))
     assert features.dtype == dtype
     assert torch.isfinite(features).all()
     assert (encoder.channels, encoder.width) == (CHANNELS, features.shape[2])
@@ -30,6 +39,10 @@ def test_shape_and_dtype_are_kept(variant: str, dtype: torch.dtype, steps: int) 
 @pytest.mark.parametrize("training", [False, True])
 def test_rows_are_independent(variant: str, training: bool) -> None:
     encoder = build(variant).double().train(training)
+    if training and normalises_batches(encoder):
+        pytest.skip(
+            "batch normalisation, in training: see test_batch_normalisation_mixes_rows_in_training_only"
+        )
     x = signals()
     changed = x.clone()
     changed[1:] = 7 * torch.randn_like(changed[1:])
@@ -42,6 +55,8 @@ def test_rows_are_independent(variant: str, training: bool) -> None:
 def test_training_and_evaluation_give_the_same_features(variant: str) -> None:
     """No dropout and no batch statistics: the credit of a trained model is that of the model that was trained."""
     encoder = build(variant).double()
+    if normalises_batches(encoder):
+        pytest.skip("batch normalisation: see test_batch_normalisation_mixes_rows_in_training_only")
     trained = encoder.train()(signals())
     with torch.no_grad():
         torch.testing.assert_close(encoder.eval()(signals()), trained, rtol=0, atol=1e-10)
@@ -66,7 +81,9 @@ def test_same_seed_same_bits(variant: str) -> None:
 def test_gradients_reach_every_parameter_and_every_channel(variant: str) -> None:
     encoder = build(variant).double()
     x = signals().requires_grad_()
-    encoder(x).square().sum().backward()
+    # Weighted: the squares of normalised features add up to the same, whatever they are.
+    weights = torch.linspace(1, 2, encoder.width, dtype=torch.float64)
+    (encoder(x) * weights).square().sum().backward()
     for name, parameter in encoder.named_parameters():
         assert parameter.grad is not None, name
         assert torch.isfinite(parameter.grad).all(), name
@@ -90,6 +107,7 @@ def test_every_encoder_is_nonlinear(name: str) -> None:
         ("local", lambda step: list(range(step - 8, step + 9))),
         ("gru", lambda step: list(range(step + 1))),
         ("attention", lambda step: list(range(40))),
+        ("attention-first", lambda step: list(range(40))),
     ],
 )
 def test_what_a_step_sees(name: str, seen: Callable[[int], list[int]]) -> None:
@@ -97,12 +115,20 @@ def test_what_a_step_sees(name: str, seen: Callable[[int], list[int]]) -> None:
         assert seen_steps(build(name), step) == seen(step)
 
 
-def test_only_attention_tells_where_in_time_a_step_stands_by_its_position() -> None:
+def test_only_sinusoids_tell_where_in_time_a_step_stands_by_its_position() -> None:
     same = torch.ones(1, 40, CHANNELS, dtype=torch.float64)
-    by_position = build("attention").double()(same)
+    by_position = build("attention-first").double()(same)
     assert (by_position[0, 1:] - by_position[0, :-1]).abs().amax(-1).min() > 1e-3
-    alone = build("pointwise").double()(same)
-    torch.testing.assert_close(alone, alone[:, :1].expand_as(alone), rtol=0, atol=1e-12)
+    for name in ("pointwise", "attention"):
+        alone = build(name).double()(same)
+        torch.testing.assert_close(alone, alone[:, :1].expand_as(alone), rtol=0, atol=1e-12)
+
+
+def test_batch_normalisation_mixes_rows_in_training_only() -> None:
+    encoder, x = build("cnn").double(), signals()
+    changed = torch.cat([x[:1], 7 * x[1:]])
+    assert (encoder.train()(changed)[0] - encoder(x)[0]).abs().amax() > 1e-2
+    torch.testing.assert_close(encoder.eval()(changed)[0], encoder(x)[0], rtol=0, atol=1e-12)
 
 
 def test_the_width_is_the_same_everywhere() -> None:
@@ -111,7 +137,7 @@ def test_the_width_is_the_same_everywhere() -> None:
 
 def test_an_unknown_name_lists_the_choices() -> None:
     with pytest.raises(
-        ValueError, match="encoder must be one of pointwise, local, gru, attention, got 'lstm'"
+        ValueError, match="encoder must be one of pointwise, local, gru, attention, cnn, got 'lstm'"
     ):
         make_encoder("lstm", CHANNELS)
 
@@ -141,8 +167,15 @@ def test_sizes_are_checked(name: str) -> None:
         ("attention", {"heads": 0}, "heads must be a whole number, 1 or more, got 0"),
         ("attention", {"layers": 0}, "layers must be a whole number, 1 or more, got 0"),
         ("attention", {"hidden": 0}, "hidden must be a whole number, 1 or more, got 0"),
+        (
+            "attention",
+            {"heads": 32},
+            "heads must leave each an even number of channels for rotary positions, got 32",
+        ),
+        ("cnn", {"first": 0}, "first must be a whole number, 1 or more, got 0"),
+        ("cnn", {"second": -2}, "second must be a whole number, 1 or more, got -2"),
     ],
 )
-def test_bad_options_are_refused_by_name(name: str, options: dict[str, int], message: str) -> None:
+def test_bad_options_are_refused_by_name(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_encoder(name, CHANNELS, **options)

@@ -92,6 +92,18 @@ def test_credit_is_that_of_everything_at_once(readout: str) -> None:
         torch.testing.assert_close(getattr(found, name), getattr(expected, name), rtol=1e-4, atol=1e-5)
 
 
+def test_credit_of_an_encoder_with_a_stride_is_that_of_its_own_steps() -> None:
+    model, data = make_model("cnn", "mean", channels=2, seed=1000).eval(), toy(N)
+    x, _, events, _ = data.tensors()
+    with torch.no_grad():
+        features = model.features(x)
+    found = measured_credit(model, data)
+    assert found is not None
+    expected = credit(features, features.mean(1), events.unflatten(1, (-1, 4)).any(2))
+    torch.testing.assert_close(found.ecm, expected.ecm, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found.chance, expected.chance)
+
+
 def test_there_is_no_credit_without_events() -> None:
     assert measured_credit(made(), toy(events=False)) is None
 

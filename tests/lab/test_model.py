@@ -101,6 +101,15 @@ def test_the_reference_pools_the_events_and_refuses_to_guess_them() -> None:
         model(signals())
 
 
+def test_the_events_of_the_signals_are_brought_to_the_features_steps() -> None:
+    model = make_model("cnn", "event_window", channels=2, seed=1000).eval()
+    features = model.features(signals())
+    assert features.shape == (3, 4, 32)
+    marked = torch.zeros(3, 16, dtype=torch.bool)
+    marked[:, 7:9] = True
+    torch.testing.assert_close(model.pool(features, marked), features[:, 1:3].mean(1))
+
+
 @pytest.mark.parametrize("readout", READOUTS)
 def test_label_free_readouts_never_see_the_events(readout: str) -> None:
     model = make_model("pointwise", readout, channels=2, seed=1000).eval()

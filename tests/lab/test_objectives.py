@@ -196,6 +196,17 @@ def test_the_penalty_follows_the_step_weights() -> None:
     assert EventAuxiliary().loss(model, data).item() == pytest.approx(expected, rel=1e-5)
 
 
+def test_the_penalty_with_an_encoder_that_has_a_stride() -> None:
+    model, data = make_model("cnn", "attention", channels=2, seed=1000).eval(), batch([1.0, -1.0])
+    torch.nn.init.normal_(model.readout.get_parameter("query"), std=5.0)
+    assert data.events is not None
+    with torch.no_grad():
+        weights = model.readout.step_weights(model.features(data.x))
+        inside = data.events.unflatten(1, (-1, 4)).any(2)
+        expected = (model(data.x) - data.y).square().mean() - (weights * inside).sum(1).log().mean()
+    assert EventAuxiliary().loss(model, data).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
 def test_a_trajectory_without_an_event_has_no_penalty() -> None:
     data = batch([1.0, 2.0])
     marked = torch.zeros(2, STEPS, dtype=torch.bool)

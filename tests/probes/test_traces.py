@@ -44,14 +44,16 @@ def test_traces_of_a_strangers_network(stride: int) -> None:
         assert row.cue == parts["cue"][i].item()
         assert row.prediction == parts["predictions"][i].item()
         assert row.events == [step for step in range(30) if parts["events"][i, step]]
-        assert row.transience == parts["transience"][i].tolist()
-        assert row.votes == (parts["votes"][i] / 6).tolist()
+        assert row.transience == parts["transience"][i].repeat_interleave(stride).tolist()
+        assert row.votes == (parts["votes"][i] / 6).repeat_interleave(stride).tolist()
         cosines = torch.nn.functional.cosine_similarity(
             parts["features"][i], parts["pooled"][i, None], dim=-1
         )
         positive = cosines.clamp(min=0)
-        assert row.credit == pytest.approx((positive / positive.sum()).tolist(), abs=1e-6)
-        assert len(row.credit) == len(row.transience) == len(row.votes) == 30 // stride
+        shares = (positive / positive.sum()).repeat_interleave(stride) / stride
+        assert row.credit == pytest.approx(shares.tolist(), abs=1e-6)
+        assert sum(row.credit) == pytest.approx(1)
+        assert len(row.credit) == len(row.transience) == len(row.votes) == 30
 
 
 def test_what_is_not_given_is_none() -> None:
@@ -141,6 +143,10 @@ def test_it_leaves_no_graph_and_needs_none() -> None:
             "signals must be a floating point tensor, got torch.int32",
         ),
         ({"features": torch.zeros(2, 30, 6)}, r"features must have shape \(B, T', D\).*got \(2, 30, 6\)"),
+        (
+            {"features": torch.zeros(3, 31, 6), "transience": None, "votes": None},
+            "features must have at most the steps of the signals, T = 30, got 31",
+        ),
         ({"features": torch.zeros(3, 0, 6)}, r"features must have shape \(B, T', D\).*got \(3, 0, 6\)"),
         (
             {"features": torch.full((3, 30, 6), NAN)},

@@ -294,7 +294,7 @@ def test_a_tensor_is_not_a_collection_of_batches() -> None:
 
 def test_repr_shows_what_differs() -> None:
     assert "budget='pooled', sigma=4.0\n" in repr(CrestReadout(config=CrestConfig(sigma=4.0)))
-    assert repr(CrestReadout(0.1, split=True)) == "CrestReadout(budget=0.1, split=True)"
+    assert repr(CrestReadout(0.1, split=True, run_up=0)) == "CrestReadout(budget=0.1, split=True)"
 
 
 @pytest.mark.parametrize("mode", MODES)

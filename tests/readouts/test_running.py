@@ -33,9 +33,11 @@ def test_the_pooled_budget_is_a_running_average() -> None:
 
 
 def test_the_pooled_budget_is_in_the_state_dict_and_others_have_none() -> None:
-    assert set(CrestReadout().state_dict()) == {"running.width", "running.tail", "running.batches"}
-    assert CrestReadout("trajectory").state_dict() == {}
-    assert CrestReadout(0.1).state_dict() == {}
+    names = {"running.width", "running.tail", "running.batches"}
+    assert set(CrestReadout(run_up=0).state_dict()) == names
+    assert set(CrestReadout().state_dict()) == names | {"run_up.start", "run_up.end", "run_up.batches"}
+    assert CrestReadout("trajectory", run_up=0).state_dict() == {}
+    assert CrestReadout(0.1, run_up=3).state_dict() == {}
 
 
 def test_before_any_batch_evaluation_uses_each_trajectory_own_budget() -> None:
@@ -77,8 +79,10 @@ def test_calibrate_is_the_plain_average() -> None:
     torch.testing.assert_close(as_a_loader_gives_it.running.width, expected)
     with pytest.raises(ValueError, match="batches must hold at least one trajectory"):
         CrestReadout().calibrate([])
-    with pytest.raises(ValueError, match=r"calibrate needs budget='pooled', got budget=0\.1"):
-        CrestReadout(0.1).calibrate(batches)
+    with pytest.raises(
+        ValueError, match=r"calibrate needs budget='pooled' or run_up='auto', got budget=0\.1"
+    ):
+        CrestReadout(0.1, run_up=0).calibrate(batches)
 
 
 def test_the_averages_stay_in_single_precision() -> None:
@@ -120,4 +124,4 @@ def test_reset_forgets_the_averages() -> None:
     readout = CrestReadout()
     readout(trajectories().float())
     readout.running.reset_parameters()
-    assert [float(value) for value in readout.state_dict().values()] == [0.0, 0.0, 0.0]
+    assert [float(value) for value in readout.running.state_dict().values()] == [0.0, 0.0, 0.0]

@@ -8,18 +8,22 @@ backgrounds, and a test of any model. To add a kind: a file, a line in `KINDS`, 
 from crest.background.core import around_core, transient_core
 from crest.background.interpolation import interpolate_out
 from crest.background.level import level
-from crest.background.separation import KINDS, Separated, kinds_of, split
-from crest.background.slow import SIGMA, low_pass
+from crest.background.periodic import periodic
+from crest.background.separation import KINDS, Separated, background_of, kinds_of, split
+from crest.background.slow import SIGMA, Background, low_pass
 
 __all__ = [
     "KINDS",
     "SIGMA",
+    "Background",
     "Separated",
     "around_core",
+    "background_of",
     "interpolate_out",
     "kinds_of",
     "level",
     "low_pass",
+    "periodic",
     "split",
     "transient_core",
 ]

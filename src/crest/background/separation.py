@@ -1,38 +1,37 @@
 """One notion, four uses: a signal is its background plus what is transient in it."""
 
-from typing import NamedTuple, Protocol
+import functools
+from typing import NamedTuple
 
 import torch
 
 from crest.arrays import Features, StepFlags, at_least_float32
 from crest.background.core import around_core
 from crest.background.level import level
-from crest.background.slow import SIGMA, low_pass
+from crest.background.periodic import periodic
+from crest.background.slow import SIGMA, Background, slow_background
 from crest.checks.arguments import require
 from crest.checks.tensors import as_mask, require_series
-
-
-class Background(Protocol):
-    """A kind of background: signals (B, T, C) and their mask to a tensor of the same shape, 0 on padding."""
-
-    def __call__(self, signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
-        """The background, in float32 at least."""
-        ...
 
 
 def _level(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
     return level(signals, mask)
 
 
-def _slow(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
-    return low_pass(signals, mask, sigma=sigma)
-
-
 def _core(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
     return around_core(signals, mask, sigma=sigma)
 
 
-KINDS: dict[str, Background] = {"level": _level, "slow": _slow, "core": _core}
+def _periodic(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
+    return periodic(signals, mask)
+
+
+KINDS: dict[str, Background] = {
+    "level": _level,
+    "slow": slow_background,
+    "core": _core,
+    "periodic": _periodic,
+}
 """Kinds of background by name."""
 
 
@@ -57,6 +56,24 @@ def kinds_of(kind: str) -> tuple[str, ...]:
     return kinds
 
 
+def background_of(kind: str) -> Background:
+    """The background of that kind, or of a composition: each kind is taken of what the ones before it left.
+
+    Example:
+        >>> background_of("level")(torch.tensor([[[1.0], [3.0]]]), None, sigma=6.0).flatten()
+        tensor([2., 2.])
+    """
+    kinds = kinds_of(kind)
+    return KINDS[kinds[0]] if len(kinds) == 1 else functools.partial(_composed, kinds)
+
+
+def _composed(kinds: tuple[str, ...], signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
+    background = KINDS[kinds[0]](signals, mask, sigma=sigma)
+    for other in kinds[1:]:
+        background = background + KINDS[other](signals - background, mask, sigma=sigma)
+    return background
+
+
 def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma: float = SIGMA) -> Separated:
     """Separate the signals (B, T, C) into a background and what is transient; the two add up to the signals.
 
@@ -65,8 +82,8 @@ def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma:
     Args:
         signals: (B, T, C), or features (B, T, D).
         kind: "level" (each channel's mean over the window), "slow" (a Gaussian low-pass), "core" (the signals
-            with the most transient steps interpolated out), or several joined by "+": each is taken off what the one
-            before it left.
+            with the most transient steps interpolated out), "periodic" (tones and their harmonics, without gradients),
+            or several joined by "+": each is taken off what the one before it left.
         mask: valid steps (B, T).
         sigma: deviation of the Gaussian in steps, where the kind has one.
 
@@ -82,8 +99,5 @@ def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma:
     signals = signals.to(at_least_float32(signals))
     if valid is not None:
         signals = signals.masked_fill(~valid.unsqueeze(-1), 0.0)
-    first, *others = kinds_of(kind)
-    background = KINDS[first](signals, valid, sigma=sigma)
-    for other in others:
-        background = background + KINDS[other](signals - background, valid, sigma=sigma)
+    background = background_of(kind)(signals, valid, sigma=sigma)
     return Separated(background, signals - background)

@@ -1,6 +1,8 @@
 """The slow background: the paper's Gaussian low-pass."""
 
 import math
+from collections.abc import Callable
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -17,6 +19,15 @@ Our choice: docs/choices.md#sigma
 
 # our choice: docs/choices.md#ends-of-a-trajectory
 _REACH = 6.0
+
+
+Background: TypeAlias = Callable[..., Tensor]
+"""A kind of background: `(signals, mask, *, sigma)`, with signals (B, T, C), to a tensor of their shape, 0 on padding."""
+
+
+def slow_background(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
+    """`low_pass` in the form of every kind of background."""
+    return low_pass(signals, mask, sigma=sigma)
 
 
 def low_pass(features: Features, mask: StepFlags | None = None, *, sigma: float) -> Features:

@@ -3,7 +3,7 @@
 import torch
 
 from crest.arrays import Features, Pooled, Profile, StepMask, at_least_float32
-from crest.background.slow import SIGMA, low_pass
+from crest.background.slow import SIGMA, Background, slow_background
 
 RESIDUAL_GUARD = 1e-12
 """Guard of the division by a sum of residuals.
@@ -39,8 +39,9 @@ def channel_transience(
     mask: StepMask | None = None,
     sigma: float = SIGMA,
     delta: float = RESIDUAL_GUARD,
+    background: Background = slow_background,
 ) -> Features:
-    """r_tj: each channel's distance from its low-pass, normalised to sum to one over time.
+    """r_tj: each channel's distance from its background, the paper's low-pass, normalised to sum to one over time.
 
     In float32 at least. Padded steps are 0, and so is a constant channel. Residuals below 1e-5 of the
     channel's range are 0: that is where rounding begins, and what it leaves must not be ranked.
@@ -55,7 +56,7 @@ def channel_transience(
     # In units of the channel's range, so that neither delta nor the float's limits see the features' scale.
     reach = shifted.abs().amax(1, keepdim=True)
     shifted = shifted / torch.where(reach > 0, reach, 1.0)
-    residual = (shifted - low_pass(shifted, mask, sigma=sigma)).abs()
+    residual = (shifted - background(shifted, mask, sigma=sigma)).abs()
     residual = torch.nn.functional.threshold(residual, _FLOOR, 0.0)
     # A clamp where the paper adds delta: ONNX's optimiser drops an addition this small, and 0/0 follows.
     return residual / residual.sum(1, keepdim=True).clamp(min=delta)

@@ -7,7 +7,7 @@ import torch
 from crest.arrays import EventMask, PerTrajectory, Signals
 from crest.checks.arguments import require_fields
 from crest.lab.model import Model
-from crest.probes import Credit, batches_of, credit, evaluating, in_batches, rmse
+from crest.probes import Credit, batches_of, credit, evaluating, events_at, in_batches, rmse
 from crest.readouts import CrestReadout
 from crest.systems import Splits, Trajectories
 
@@ -55,7 +55,7 @@ def measured_credit(model: Model, data: Trajectories) -> Credit | None:
 
 def _credit(model: Model, x: Signals, events: EventMask) -> Credit:
     features = model.features(x)
-    return credit(features, model.pool(features, events), events)
+    return credit(features, model.pool(features, events), events_at(events, features.shape[1]))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from crest import rng
-from crest.arrays import EventMask, Features, PerTrajectory, Pooled, Signals
+from crest.arrays import EventMask, PerTrajectory, Pooled, Signals, StridedFeatures
 from crest.lab.encoders import Encoder, make_encoder
+from crest.probes import events_at
 from crest.readouts import EventReadout, Readout, make_readout
 
 
@@ -49,6 +50,7 @@ class Model(nn.Module):
     Args:
         encoder: gives the step features.
         readout: pools them; one that sees events (`EventReadout`) makes `events` a necessary argument.
+        front: a layer for the signals on their way to the encoder, such as a filter.
 
     Example:
         >>> model = make_model("pointwise", "mean", channels=3, seed=1000)
@@ -56,26 +58,29 @@ class Model(nn.Module):
         torch.Size([4])
     """
 
-    def __init__(self, encoder: Encoder, readout: Readout | EventReadout) -> None:
+    def __init__(
+        self, encoder: Encoder, readout: Readout | EventReadout, front: nn.Module | None = None
+    ) -> None:
         super().__init__()
         self.standardize = Standardize(encoder.channels)
+        self.front = front or nn.Identity()
         self.encoder = encoder
         self.readout = readout
         self.head = nn.Linear(encoder.width, 1)
 
-    def features(self, x: Signals) -> Features:
-        """Step features (B, T, D): what the readout pools."""
-        features: Tensor = self.encoder(self.standardize(x))
+    def features(self, x: Signals) -> StridedFeatures:
+        """Step features (B, S, D): what the readout pools; S is T where the encoder has no stride."""
+        features: Tensor = self.encoder(self.front(self.standardize(x)))
         return features
 
-    def pool(self, features: Features, events: EventMask | None = None) -> Pooled:
-        """What the readout returns (B, D)."""
+    def pool(self, features: StridedFeatures, events: EventMask | None = None) -> Pooled:
+        """What the readout returns (B, D); the events are those of the signals (B, T)."""
         if isinstance(self.readout, EventReadout):
             if events is None:
                 raise ValueError(
                     f"events must be given to {type(self.readout).__name__}: it pools the events"
                 )
-            return self.readout(features, events)  # type: ignore[no-any-return]
+            return self.readout(features, events_at(events, features.shape[1]))  # type: ignore[no-any-return]
         return self.readout(features)  # type: ignore[no-any-return]
 
     def read(self, pooled: Pooled) -> PerTrajectory:
@@ -96,6 +101,7 @@ def make_model(
     seed: int,
     encoder_options: dict[str, Any] | None = None,
     readout_options: dict[str, Any] | None = None,
+    front: nn.Module | None = None,
 ) -> Model:
     """A model whose encoder and head start from the seed alone, whatever the readout.
 
@@ -109,4 +115,4 @@ def make_model(
     with rng.scope(seed, "readout"):
         pooling = make_readout(readout, made.width, **(readout_options or {}))
     with rng.scope(seed, "head"):
-        return Model(made, pooling)
+        return Model(made, pooling, front)

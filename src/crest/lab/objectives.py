@@ -9,6 +9,7 @@ from torch import Tensor
 from crest.arrays import EventMask, PerTrajectory, Signals
 from crest.checks.arguments import require, require_choice
 from crest.lab.model import Model
+from crest.probes import events_at
 from crest.readouts import EventReadout
 from crest.readouts.base import WeightedReadout
 
@@ -140,7 +141,7 @@ class EventAuxiliary(Objective):
             raise ValueError("batch must have events for the event-auxiliary objective")
         features = model.features(batch.x)
         errors = (model.read(model.pool(features)) - batch.y).square()
-        inside = (readout.step_weights(features) * batch.events).sum(1)
+        inside = (readout.step_weights(features) * events_at(batch.events, features.shape[1])).sum(1)
         has_events = batch.events.any(1)
         floor = torch.finfo(inside.dtype).tiny
         penalty = torch.where(has_events, -inside.clamp(min=floor).log(), 0.0)

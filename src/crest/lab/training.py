@@ -14,6 +14,7 @@ from crest.checks.arguments import require, require_choice, require_fields
 from crest.lab.evaluation import model_error
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, MeanSquaredError, Objective
+from crest.remedies import Augmentation
 from crest.systems import Trajectories
 
 Observer = Callable[[int, Model], None]
@@ -50,6 +51,7 @@ SCHEDULES = {  # our choice: docs/choices.md#schedules
     "local": Schedule(epochs=60),
     "gru": Schedule(epochs=40, batch=64, learning_rate=1e-2),
     "attention": Schedule(epochs=30),
+    "cnn": Schedule(epochs=60, learning_rate=1e-2),
 }
 """One schedule per encoder, the same for every readout and system."""
 
@@ -73,6 +75,7 @@ def fit(
     schedule: Schedule,
     seed: int,
     objective: Objective | None = None,
+    augmentation: Augmentation | None = None,
     keep: Literal["last", "best_id"] = "last",
     observer: Observer | None = None,
     observe_every: int = 1,
@@ -86,6 +89,7 @@ def fit(
         schedule: length and speed.
         seed: of the order of the batches, which depends on nothing else but the number of trajectories.
         objective: what to minimise; mean squared error unless given.
+        augmentation: changes the signals of each training batch.
         keep: "last": the weights after the last epoch; "best_id": those of the epoch with the lowest error on
             `validation`, the first of them if several.
         observer: see `Observer`.
@@ -110,7 +114,10 @@ def fit(
         model.train()
         total = 0.0
         for rows in _shuffled(len(train), schedule.batch, order):
-            loss = _loss(objective, model, everything.rows(rows), epoch)
+            batch = everything.rows(rows)
+            if augmentation is not None:
+                batch = batch._replace(x=augmentation(batch.x))
+            loss = _loss(objective, model, batch, epoch)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), schedule.clip)

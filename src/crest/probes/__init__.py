@@ -16,6 +16,8 @@ from crest.probes.credit import (
     step_scores,
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, rmse
+from crest.probes.exchange import Exchange, exchange_test
+from crest.probes.rates import events_at, scores_at
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
 from crest.probes.traces import Trace, Traces, step_traces
@@ -24,6 +26,7 @@ __all__ = [
     "Credit",
     "CreditMeans",
     "DeletionCurve",
+    "Exchange",
     "Trace",
     "Traces",
     "batches_of",
@@ -36,12 +39,15 @@ __all__ = [
     "error_without",
     "evaluating",
     "event_credit_mass",
+    "events_at",
+    "exchange_test",
     "in_batches",
     "interpolate_out",
     "positive_credit",
     "precision_at_event_rate",
     "rmse",
     "saliency",
+    "scores_at",
     "step_scores",
     "step_traces",
 ]

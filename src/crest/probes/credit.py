@@ -167,7 +167,8 @@ def credit(
     Args:
         features: (B, T, D), what the readout pools. Padded steps may hold anything, NaN included.
         pooled: (B, D), what the readout returned.
-        events: (B, T), booleans or 0/1 integers; events on padded steps are ignored.
+        events: (B, T), booleans or 0/1 integers; events on padded steps are ignored. They are those of the
+            features: where strides leave fewer steps than the inputs have, see `crest.events_at`.
         mask: (B, T), True (or 1) where a step is valid; all of them by default.
         validate: False skips the checks that read values (finite, 0/1) and so wait for the device;
             shapes and dtypes are checked always.
@@ -184,6 +185,7 @@ def credit(
     require_series("features", features, "(B, T, D)")
     require_tensor("pooled", pooled, "(B, D)", (features.shape[0], features.shape[2]))
     require_floating("pooled", pooled)
+    _require_own_rate(events, features)
     events = as_flags("events", events, features, validate)
     valid = valid_steps(as_mask(mask, features, validate), events)
     if validate:
@@ -211,12 +213,23 @@ def credit_of_scores(
     """
     require_tensor("scores", scores, "(B, T)", (None, None))
     require_floating("scores", scores)
+    _require_own_rate(events, scores)
     events = as_flags("events", events, scores, validate)
     valid = valid_steps(as_mask(mask, scores, validate), events)
     if validate:
         require_finite("scores", scores, valid)
     scores = torch.where(valid, scores.detach(), 0)
     return _measured(scores.to(at_least_float32(scores)), events, valid)
+
+
+def _require_own_rate(events: object, like: Tensor) -> None:
+    """Say what to do with the events of inputs that have more steps than what is measured."""
+    rows, steps = like.shape[:2]
+    if isinstance(events, Tensor) and events.ndim == 2 and len(events) == rows and events.shape[1] > steps:
+        raise ValueError(
+            f"events must have shape (B, T) = {(rows, steps)}, got {tuple(events.shape)}: "
+            f"crest.events_at(events, {steps}) gives those of the features"
+        )
 
 
 def _measured(scores: StepScores, events: EventMask, valid: StepMask) -> Credit:

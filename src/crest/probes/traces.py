@@ -16,14 +16,15 @@ from crest.checks.tensors import (
     require_tensor,
 )
 from crest.probes.credit import positive_credit, step_scores
+from crest.probes.rates import scores_at
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
     """One trajectory step by step: what the model saw and where it reads. None stands for what nobody knows.
 
-    The signals and events have the steps T of the input; credit, transience and votes those of the features,
-    which are fewer where the network has a stride.
+    Everything has the steps T of the signals. Where the network has strides, credit, transience and votes are
+    spread over the steps that a step of the features stands for.
     """
 
     split: str
@@ -102,13 +103,20 @@ def step_traces(
         require("digits", digits, "be a whole number, 1 or more")
     _require_numbers("signals", signals, "(B, T, C)", (None, None, None))
     known = None if events is None else as_flags("events", events, signals)
+    steps = signals.shape[1]
     shares = _credit_shares(features, pooled, mask, len(signals))
+    if shares.shape[1] > steps:
+        raise ValueError(
+            f"features must have at most the steps of the signals, T = {steps}, got {shares.shape[1]}"
+        )
     share_of_votes = None if votes is None else _share_of_votes(votes, features)
     labels = _numbers("targets", targets, len(signals), digits)
     cues = _numbers("cue", cue, len(signals), digits)
     answers = _numbers("predictions", predictions, len(signals), digits)
-    profiles = _profiles("transience", transience, shares, digits)
-    chosen = _profiles("votes", share_of_votes, shares, digits)
+    profiles = _profiles("transience", transience, shares, steps, digits)
+    chosen = _profiles("votes", share_of_votes, shares, steps, digits)
+    # A share is divided among the steps that have it: all of them still add up to 1.
+    spread = scores_at(shares, steps) * (shares.shape[1] / steps)
     return [
         Trace(
             split=split,
@@ -118,7 +126,7 @@ def step_traces(
             prediction=answers[i],
             signals=[_shorts(signal, digits) for signal in signals[i].T],
             events=None if known is None else known[i].nonzero().flatten().tolist(),
-            credit=_shorts(shares[i], digits),
+            credit=_shorts(spread[i], digits),
             transience=profiles[i],
             votes=chosen[i],
         )
@@ -163,14 +171,14 @@ def _numbers(name: str, value: Tensor | None, rows: int, digits: int | None) -> 
 
 
 def _profiles(
-    name: str, value: Tensor | None, like: StepScores, digits: int | None
+    name: str, value: Tensor | None, like: StepScores, steps: int, digits: int | None
 ) -> list[list[float]] | list[None]:
-    """A number of each step of each trajectory; None of each trajectory where nobody knows them."""
+    """A number of each of the signals' steps of each trajectory; None of each trajectory where nobody knows them."""
     if value is None:
         return [None] * len(like)
     require_tensor(name, value, "(B, T')", like.shape)
     require_finite(name, value)
-    return [_shorts(row, digits) for row in value]
+    return [_shorts(row, digits) for row in scores_at(value, steps)]
 
 
 def _shorts(values: Tensor, digits: int | None) -> list[float]:

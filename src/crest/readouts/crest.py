@@ -19,12 +19,14 @@ from crest.arrays import (
     valid_steps,
 )
 from crest.background.selection import dilate, selected_count, top_steps, vote_count
+from crest.background.separation import background_of
 from crest.background.transience import channel_transience, transience_profile
 from crest.checks.arguments import obeys, require, require_choice
 from crest.readouts.base import Readout, checked_inputs
 from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
 from crest.readouts.config import CrestConfig
 from crest.readouts.means import MaskedMeans, masked_means
+from crest.readouts.run_up import RunUp, enough_for_a_run_up, run_up_steps, without_run_up
 from crest.readouts.running import RunningBudget
 
 
@@ -41,6 +43,8 @@ class Core(NamedTuple):
     """(B, G): the participation width b of each trajectory's own profile."""
     tail: PerProfile
     """(B, G): the Otsu tail of each trajectory's own profile."""
+    run_up: Tensor
+    """(2,): steps at the start and at the end that were left out as the encoder's own."""
 
 
 def contrast(means: MaskedMeans, alpha: Tensor) -> Pooled:
@@ -72,6 +76,13 @@ class CrestReadout(Readout):
         alpha: a fixed contrast weight in [0, 1] instead of the one that follows from the budget.
         split: sample splitting. Odd channels are pooled over the steps that the even channels' profile
             selects, and the reverse, so that no channel's noise selects itself.
+        background: what a step's residual is taken from, a kind of `crest.background.split`: the paper's "slow", or
+            "slow+periodic" where a machine runs or positions ripple through the features.
+        run_up: steps at the start, or at the start and the end, that are left out: a recurrent state runs up
+            there, a convolution sees padding. "auto" finds them in training batches of 8 and more, and in
+            `calibrate`, as a transience that every trajectory shows at its first or last steps, and finds none
+            where an encoder has none. 0 where every trajectory begins with its event, as a hammer test does.
+        stride: inputs per feature step of the encoder: `sigma` and `dilation` then count steps of the inputs.
         config: the constants.
         validate: see `Readout`.
 
@@ -90,6 +101,9 @@ class CrestReadout(Readout):
         direction: Literal["transient", "stable"] = "transient",
         alpha: float | None = None,
         split: bool = False,
+        background: str = "slow",
+        run_up: Literal["auto"] | int | tuple[int, int] = "auto",
+        stride: int = 1,
         config: CrestConfig | None = None,
         validate: bool = True,
     ) -> None:
@@ -102,25 +116,31 @@ class CrestReadout(Readout):
             require("alpha", alpha, "lie in [0, 1]")
         if config is not None and not isinstance(config, CrestConfig):
             raise ValueError(f"config must be a CrestConfig, got {type(config).__name__}")
+        self._residual_from = background_of(background)
+        require("stride", stride, "be a whole number, 1 or more")
+        self.background = background
+        self.stride = stride
         self.budget = budget
         self.direction = direction
         self.alpha = alpha
         self.split = split
         self.config = config or CrestConfig()
         self.running = RunningBudget(self.config.momentum) if budget == "pooled" else None
+        self.run_up = RunUp(self.config.momentum) if run_up == "auto" else None
+        self._left_out = (0, 0) if run_up == "auto" else _both_ends(run_up)
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
         series, valid = self._series(features, mask)
-        core = self._select(series, valid, observe=self.training)
-        return contrast(masked_means(series, core.selected, valid), core.alpha).to(features.dtype)
+        core, inside = self._select(series, valid, observe=self.training)
+        return contrast(masked_means(series, core.selected, inside), core.alpha).to(features.dtype)
 
     def select(self, features: Features, mask: StepFlags | None = None) -> Core:
         """The selected steps with their budget, as a `Core`; changes no running average.
 
         `select(features).epsilon` at `config.epsilon_max` (0.3) says that no sharp event core was found.
         """
-        return self._select(*self._series(features, mask), observe=False)
+        return self._select(*self._series(features, mask), observe=False)[0]
 
     def votes(self, features: Features, mask: StepFlags | None = None) -> StepCounts:
         """How many channels chose each step (B, T): where the event is, for free. Padding gets none."""
@@ -132,37 +152,47 @@ class CrestReadout(Readout):
         The rest enters with a negative sign, so a step outside the core can have a share too.
         """
         series, valid = self._series(features, mask)
-        core = self._select(series, valid, observe=False)
-        present = valid_steps(valid, series[..., 0]).unsqueeze(-1).to(core.alpha.dtype)
+        core, steps = self._select(series, valid, observe=False)
+        present = valid_steps(steps, series[..., 0]).unsqueeze(-1).to(core.alpha.dtype)
         inside = core.selected * present
         alpha = core.alpha.unsqueeze(1)
         weights = alpha * (_share(inside) - _share(present - inside)) + (1 - alpha) * _share(present)
         return _share(weights.abs().mean(-1)).to(features.dtype)
 
     def calibrate(self, batches: Iterable[Tensor | Sequence[Tensor | None]]) -> "CrestReadout":
-        """Set the pooled budget to the plain average over these batches, and return the readout.
+        """Set the pooled budget and the run-up to the plain average over these batches, and return the readout.
 
         A batch is features (B, T, D), or a pair of features and mask (B, T).
 
         For a model that is not trained any further: without it, evaluation before any training batch falls
-        back on each trajectory's own budget.
+        back on each trajectory's own budget, and leaves no run-up out.
 
         Example:
             >>> readout = CrestReadout().calibrate([torch.randn(4, 64, 8), torch.randn(2, 64, 8)])
             >>> int(readout.running.batches)
             2
         """
-        if self.running is None:
-            raise ValueError(f"calibrate needs budget='pooled', got budget={self.budget!r}")
+        if self.running is None and self.run_up is None:
+            raise ValueError(
+                f"calibrate needs budget='pooled' or run_up='auto', got budget={self.budget!r} and a given run-up"
+            )
         if isinstance(batches, Tensor):
             raise ValueError("batches must be an iterable of batches, got one tensor: pass [features]")
-        seen = []
+        seen, found = [], []
         for batch in batches:
             features, mask = batch if isinstance(batch, tuple | list) else (batch, None)
             series, valid = self._series(features, mask)
-            core = self._select(series, valid, observe=False)
-            seen.append((core.width, core.tail, valid))
-        self.running.average(seen)
+            own = None
+            if self.run_up is not None:
+                profile = transience_profile(self._transience(series, valid))
+                own = run_up_steps(profile, valid)
+                found += [own] if enough_for_a_run_up(profile, valid) else []
+            core, inside = self._select(series, valid, observe=False, run_up=own)
+            seen.append((core.width, core.tail, inside))
+        if self.running is not None:
+            self.running.average(seen)
+        if self.run_up is not None:
+            self.run_up.average(found)
         return self
 
     def extra_repr(self) -> str:
@@ -171,6 +201,9 @@ class CrestReadout(Readout):
         parts += ["direction='stable'"] if self.direction == "stable" else []
         parts += [f"alpha={self.alpha}"] if self.alpha is not None else []
         parts += ["split=True"] if self.split else []
+        parts += [f"background={self.background!r}"] if self.background != "slow" else []
+        parts += [f"stride={self.stride}"] if self.stride != 1 else []
+        parts += [f"run_up={self._left_out}"] if any(self._left_out) else []
         parts += [f"{name}={value}" for name, value in self.config.changes().items()]
         return ", ".join(parts)
 
@@ -186,9 +219,41 @@ class CrestReadout(Readout):
         return series, valid
 
     @torch.no_grad()
-    def _select(self, series: Features, mask: StepMask | None, observe: bool) -> Core:
-        config = self.config
-        transience = channel_transience(series, mask, config.sigma, config.delta)
+    def _transience(self, series: Features, mask: StepMask | None) -> Features:
+        sigma = self.config.sigma / self.stride
+        return channel_transience(series, mask, sigma, self.config.delta, self._residual_from)
+
+    @torch.no_grad()
+    def _inside(
+        self, series: Features, mask: StepMask | None, run_up: Tensor | None
+    ) -> tuple[StepMask | None, Tensor]:
+        """The valid steps without the run-up at the ends, and how many steps that has (2,)."""
+        if run_up is None and self.run_up is not None:
+            run_up = self.run_up.steps
+        if run_up is None:
+            steps, nothing = series.new_tensor(self._left_out), self._left_out == (0, 0)
+        else:
+            steps = run_up.to(series.dtype)
+            # Masks cost time: none is made where there is nothing to leave out. To ask a GPU is to wait for it,
+            # which `validate` does anyway.
+            nothing = self.validate and not torch.compiler.is_compiling() and not steps.any()
+        if nothing:
+            return mask, steps
+        return without_run_up(valid_steps(mask, series[..., 0]), steps), steps
+
+    @torch.no_grad()
+    def _select(
+        self, series: Features, valid: StepMask | None, observe: bool, run_up: Tensor | None = None
+    ) -> tuple[Core, StepMask | None]:
+        """What is selected, and the valid steps without the run-up."""
+        config, dilation = self.config, -(-self.config.dilation // self.stride)
+        transience = None
+        if observe and self.run_up is not None:
+            transience = self._transience(series, valid)
+            self.run_up.observe(transience_profile(transience), valid)
+        mask, left_out = self._inside(series, valid, run_up)
+        if transience is None or mask is not valid:
+            transience = self._transience(series, mask)
         if self.split:
             halves = [transience_profile(transience[..., start::2]) for start in (0, 1)]
             profile = torch.stack(halves, dim=1)
@@ -196,7 +261,7 @@ class CrestReadout(Readout):
             profile = transience_profile(transience).unsqueeze(1)
         epsilon, width, tail = self._budget(profile, mask, observe)
         steps = torch.full_like(width, series.shape[1]) if mask is None else mask.sum(1, keepdim=True)
-        count = selected_count(epsilon, steps, config.dilation)
+        count = selected_count(epsilon, steps, dilation)
         alpha = (
             contrast_weight(epsilon, config) if self.alpha is None else torch.full_like(epsilon, self.alpha)
         )
@@ -206,11 +271,11 @@ class CrestReadout(Readout):
         else:
             # No step without a residual counts as transient, however large the budget.
             count = count.minimum((ranking > 0).sum(1)).clamp(min=1)
-        selected = dilate(top_steps(ranking, count, mask), config.dilation, mask)
+        selected = dilate(top_steps(ranking, count, mask), dilation, mask)
         if self.split:
             other_half = (torch.arange(series.shape[2], device=series.device) + 1) % 2
             selected, alpha = selected[..., other_half], alpha[:, other_half]
-        return Core(selected, alpha, epsilon, width, tail)
+        return Core(selected, alpha, epsilon, width, tail, left_out), mask
 
     def _budget(self, profile: Tensor, mask: StepMask | None, observe: bool) -> tuple[Tensor, Tensor, Tensor]:
         valid = None if mask is None else mask.unsqueeze(1)
@@ -230,3 +295,15 @@ def _share(weights: Tensor) -> Tensor:
     """Weights divided by their sum over steps; zero where that is zero."""
     total = weights.sum(1, keepdim=True)
     return weights / torch.where(total == 0, 1.0, total)
+
+
+def _both_ends(run_up: int | tuple[int, int]) -> tuple[int, int]:
+    """Steps at the start and at the end, from one number (the start's) or two."""
+    ends = (run_up, 0) if isinstance(run_up, int) else run_up
+    rule = "be a whole number, 0 or more"
+    if not isinstance(ends, tuple | list) or len(ends) != 2 or not all(obeys(steps, rule) for steps in ends):
+        raise ValueError(
+            "run_up must be 'auto', a number of steps at the start, or a pair for start and end, each a whole "
+            f"number, 0 or more, got {run_up!r}"
+        )
+    return int(ends[0]), int(ends[1])

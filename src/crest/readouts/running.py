@@ -1,4 +1,4 @@
-"""The pooled budget's memory: running averages of width and tail, as batch normalisation keeps its own."""
+"""What a readout remembers of its training batches: running averages, as batch normalisation keeps its own."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,62 @@ from torch import Tensor, nn
 from crest.arrays import PerProfile, StepMask, at_least_float32
 
 
-class RunningBudget(nn.Module):
+class RunningAverages(nn.Module):
+    """Averages over training batches, saved in the `state_dict`.
+
+    Args:
+        momentum: what a batch leaves of the averages; the first batch sets them.
+        **start: the averages by name, before any batch.
+    """
+
+    batches: Tensor
+
+    def __init__(self, momentum: float, **start: Tensor) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.averaged = tuple(start)
+        for name, value in start.items():
+            self.register_buffer(name, value)
+        self.register_buffer("batches", torch.zeros((), dtype=torch.int64))
+
+    def move(self, counts: Tensor, **towards: Tensor) -> None:
+        """Move the averages towards these values of a batch, if it `counts`.
+
+        Nothing moves during a backward pass: an activation checkpoint then repeats a forward pass that was
+        counted already, and its gradients must be those of the same averages.
+        """
+        if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
+            return
+        step = torch.where(self.batches > 0, 1 - self.momentum, 1.0) * counts
+        for name, value in towards.items():
+            average = getattr(self, name)
+            average += step * (value - average)
+        self.batches += counts
+
+    def reset_parameters(self) -> None:
+        """Forget the averages, as after `to_empty`."""
+        for buffer in self.buffers():
+            buffer.zero_()
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "RunningAverages":
+        """Move and cast, but stay in float32 at least: in half precision a running average stalls."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name in self.averaged:
+            value = getattr(self, name)
+            setattr(self, name, value.to(at_least_float32(value)))
+        return self
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Tensor], prefix: str, *arguments: Any, **keywords: Any
+    ) -> None:
+        """Take a checkpoint from before the pooling layer was replaced: no averages means none seen."""
+        own = {prefix + name: buffer for name, buffer in self.named_buffers()}
+        if not any(name in state_dict for name in own):
+            state_dict |= {name: torch.zeros_like(buffer) for name, buffer in own.items()}
+        super()._load_from_state_dict(state_dict, prefix, *arguments, **keywords)
+
+
+class RunningBudget(RunningAverages):
     """Averages of the participation width and the Otsu tail over training batches.
 
     Args:
@@ -25,14 +80,9 @@ class RunningBudget(nn.Module):
 
     width: Tensor
     tail: Tensor
-    batches: Tensor
 
     def __init__(self, momentum: float) -> None:
-        super().__init__()
-        self.momentum = momentum
-        self.register_buffer("width", torch.zeros(()))
-        self.register_buffer("tail", torch.zeros(()))
-        self.register_buffer("batches", torch.zeros((), dtype=torch.int64))
+        super().__init__(momentum, width=torch.zeros(()), tail=torch.zeros(()))
 
     def forward(self, width: PerProfile, tail: PerProfile) -> tuple[PerProfile, PerProfile]:
         """The averages for every trajectory, or its own values as long as no batch was seen."""
@@ -43,18 +93,9 @@ class RunningBudget(nn.Module):
         )
 
     def observe(self, width: PerProfile, tail: PerProfile, mask: StepMask | None) -> None:
-        """Move the averages towards this batch; trajectories without a valid step do not count.
-
-        Nothing moves during a backward pass: an activation checkpoint then repeats a forward pass that was
-        counted already, and its gradients must be those of the same budget.
-        """
-        if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
-            return
+        """Move the averages towards this batch; trajectories without a valid step do not count."""
         share, total = self._shares(width, mask)
-        step = torch.where(self.batches > 0, 1 - self.momentum, 1.0) * (total > 0)
-        self.width += step * ((width * share).sum() - self.width)
-        self.tail += step * ((tail * share).sum() - self.tail)
-        self.batches += total > 0
+        self.move(total > 0, width=(width * share).sum(), tail=(tail * share).sum())
 
     def average(self, batches: list[tuple[Tensor, Tensor, Tensor | None]]) -> None:
         """Set the averages to the plain ones over these batches of (width, tail, mask)."""
@@ -70,11 +111,6 @@ class RunningBudget(nn.Module):
         self.tail.fill_(tail / trajectories)
         self.batches.fill_(len(batches))
 
-    def reset_parameters(self) -> None:
-        """Forget the averages, as after `to_empty`."""
-        for buffer in self.buffers():
-            buffer.zero_()
-
     @staticmethod
     def _shares(values: PerProfile, mask: StepMask | None) -> tuple[PerProfile, Tensor]:
         """Each entry's share in an average over trajectories with a valid step, and the number of these."""
@@ -83,19 +119,3 @@ class RunningBudget(nn.Module):
             present = present * mask.any(1, keepdim=True)
         total = present.sum()
         return present / total.clamp(min=1), total
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "RunningBudget":
-        """Move and cast, but stay in float32 at least: in half precision a running average stalls."""
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.width = self.width.to(at_least_float32(self.width))
-        self.tail = self.tail.to(at_least_float32(self.tail))
-        return self
-
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Tensor], prefix: str, *arguments: Any, **keywords: Any
-    ) -> None:
-        """Take a checkpoint from before the pooling layer was replaced: no averages means none seen."""
-        own = {prefix + name: buffer for name, buffer in self.named_buffers()}
-        if not any(name in state_dict for name in own):
-            state_dict |= {name: torch.zeros_like(buffer) for name, buffer in own.items()}
-        super()._load_from_state_dict(state_dict, prefix, *arguments, **keywords)

@@ -1,10 +1,12 @@
-from crest.lab.evidence.names import READOUT_NAMES, SYSTEM_NAMES, named
+from crest.lab.encoders import ENCODERS
+from crest.lab.evidence.names import ENCODER_NAMES, READOUT_NAMES, SYSTEM_NAMES, named
 from crest.readouts import READOUTS, REFERENCES
 from crest.systems import SYSTEMS
 
 
 def test_every_system_has_a_name_and_only_keys_have_one() -> None:
     assert set(SYSTEM_NAMES) == set(SYSTEMS)
+    assert set(ENCODER_NAMES) == set(ENCODERS)
     assert set(READOUT_NAMES) <= {*READOUTS, *REFERENCES}
 
 

@@ -13,7 +13,15 @@ from crest.lab.encoders import Encoder
 from crest.lab.model import Model, make_model
 from crest.lab.runs import measures
 from crest.lab.runs.measures import TRACED, measured_deletion, measured_saliency, measured_traces
-from crest.probes import Trace, batches_of, credit_of_scores, deletion, saliency
+from crest.probes import (
+    Trace,
+    batches_of,
+    credit_of_scores,
+    deletion,
+    positive_credit,
+    saliency,
+    step_scores,
+)
 from crest.probes.deletion import FRACTIONS
 from crest.readouts import (
     READOUTS,
@@ -145,6 +153,23 @@ def test_the_rating_of_crest_is_its_votes() -> None:
     with torch.no_grad():
         curve = deletion(made, x, y, made.readout.votes(made.features(x)))
     assert measured_deletion(made, data, seed=0)["rated"].errors == pytest.approx(curve.errors)
+
+
+def test_ratings_of_a_strided_encoder_are_spread_over_the_steps_of_the_signals() -> None:
+    made, data = make_model("cnn", "crest", channels=2, seed=1000).eval(), toy(6)
+    x, y, events, _ = data.tensors()
+    assert isinstance(made.readout, CrestReadout)
+    with torch.no_grad():
+        features = made.features(x)
+        assert features.shape[1] == STEPS // 4
+        credited = positive_credit(step_scores(features, made.pool(features, events)))
+        ratings = {"credit": credited, "rated": made.readout.votes(features)}
+        curves = {
+            name: deletion(made, x, y, rating.repeat_interleave(4, 1)) for name, rating in ratings.items()
+        }
+    found = measured_deletion(made, data, seed=0)
+    for name, curve in curves.items():
+        assert found[name].errors == pytest.approx(curve.errors)
 
 
 # -- saliency

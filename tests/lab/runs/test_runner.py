@@ -20,6 +20,7 @@ from crest.lab.runs.checkpoint import load_checkpoint
 from crest.lab.runs.datasets import splits_of
 from crest.lab.runs.record import Record
 from crest.lab.runs.runner import commit, peak_memory, run, versions
+from crest.lab.runs.spec import MEASURES
 from crest.lab.training import Schedule
 from crest.readouts import READOUTS, REFERENCES
 from crest.systems import Splits, Trajectories
@@ -64,6 +65,25 @@ def test_every_readout_can_be_measured_in_every_way(readout: str) -> None:
     assert [(row.split, row.index) for row in record.traces.rows] == [
         (split, index) for split in ("id", "ood") for index in range(4)
     ]
+    assert Record.from_dict(json.loads(record.to_json())) == record
+
+
+@pytest.mark.parametrize("readout", [*READOUTS, *REFERENCES])
+def test_an_encoder_with_a_stride_can_be_measured_in_every_way(readout: str) -> None:
+    """Its features have 32 steps where the signals have 128: everything that is written down has those of the signals."""
+    record = run(tiny_spec(encoder="cnn", readout=readout, observe_every=1, measures=MEASURES))
+    assert {"credit", "random", "events"} <= set(record.deletion)
+    untouched = {curve.errors[0] for curve in record.deletion.values()}
+    assert len(untouched) == 1
+    assert untouched.pop() == pytest.approx(record.score.id, rel=1e-5)
+    assert record.saliency is not None
+    # A step of the features is an event where any of its four steps is.
+    assert record.saliency.chance < record.credit["id"].chance < 4 * record.saliency.chance
+    assert record.traces is not None
+    for row in record.traces.rows:
+        assert len(row.signals[0]) == len(row.credit) == len(row.transience or []) == 128
+        assert sum(row.credit) == pytest.approx(1, abs=1e-2)
+        assert (row.votes is not None) == (readout == "crest")
     assert Record.from_dict(json.loads(record.to_json())) == record
 
 

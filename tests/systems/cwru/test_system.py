@@ -87,6 +87,18 @@ def test_labels_and_signal_are_standardised_on_training(system: CwruSystem) -> N
     assert np.corrcoef(splits.train.x[row, :, 0], raw[start : start + 100])[0, 1] > 0.999999
 
 
+def test_standardised_windows_have_no_level(system: CwruSystem) -> None:
+    """The windows are the same ones, each less its own mean and over its own deviation."""
+    sizes = Sizes(train=20, id=5, ood=5)
+    plain = system.splits(0, sizes)
+    alone = dataclasses.replace(system, standardized=True).splits(0, sizes)
+    for part in ("train", "id", "ood"):
+        before, after = getattr(plain, part).x, getattr(alone, part).x
+        expected = (before - before.mean(1, keepdims=True)) / before.std(1, keepdims=True)
+        np.testing.assert_allclose(after, expected, rtol=0, atol=1e-4)
+        np.testing.assert_array_equal(getattr(plain, part).y, getattr(alone, part).y)
+
+
 def test_a_seed_gives_the_same_bits_and_another_does_not(system: CwruSystem) -> None:
     first, again, other = (system.splits(seed, SMALL) for seed in (1000, 1000, 1001))
     for part in ("train", "id", "ood"):

@@ -1,10 +1,11 @@
-"""Encoders: signals (B, T, C) -> step features (B, T, D). To add one: a file, a line here, a test."""
+"""Encoders: signals (B, T, C) -> step features (B, S, D). To add one: a file, a line here, a test."""
 
 from typing import Any
 
 from crest.checks.arguments import require_choice
 from crest.lab.encoders.attention import AttentionEncoder
 from crest.lab.encoders.base import WIDTH, Encoder
+from crest.lab.encoders.cnn import CnnEncoder
 from crest.lab.encoders.gru import GruEncoder
 from crest.lab.encoders.local import LocalEncoder
 from crest.lab.encoders.pointwise import PointwiseEncoder
@@ -14,6 +15,7 @@ ENCODERS: dict[str, type[Encoder]] = {
     "local": LocalEncoder,
     "gru": GruEncoder,
     "attention": AttentionEncoder,
+    "cnn": CnnEncoder,
 }
 """Encoders by name."""
 
@@ -33,6 +35,7 @@ __all__ = [
     "ENCODERS",
     "WIDTH",
     "AttentionEncoder",
+    "CnnEncoder",
     "Encoder",
     "GruEncoder",
     "LocalEncoder",

@@ -1,10 +1,11 @@
-"""The contract of every encoder: signals (B, T, C) -> step features (B, T, D)."""
+"""The contract of every encoder: signals (B, T, C) -> step features (B, S, D); S is T where there is no stride."""
 
 import abc
+from typing import ClassVar
 
 from torch import nn
 
-from crest.arrays import Features, Signals
+from crest.arrays import Signals, StridedFeatures
 from crest.checks.arguments import require
 
 WIDTH = 32
@@ -23,6 +24,11 @@ class Encoder(nn.Module, abc.ABC):
         **sizes: further sizes of the encoder, whole numbers from 1 up.
     """
 
+    per_step: ClassVar[bool] = False
+    """Whether a step's features depend on that step alone."""
+    stride: ClassVar[int] = 1
+    """Steps of the signals for each step of the features."""
+
     def __init__(self, channels: int, width: int = WIDTH, **sizes: int) -> None:
         super().__init__()
         for name, value in {"channels": channels, "width": width, **sizes}.items():
@@ -31,5 +37,5 @@ class Encoder(nn.Module, abc.ABC):
         self.width = width
 
     @abc.abstractmethod
-    def forward(self, x: Signals) -> Features:
-        """Step features (B, T, D)."""
+    def forward(self, x: Signals) -> StridedFeatures:
+        """Step features (B, S, D)."""

@@ -1,5 +1,7 @@
 """The paper's phi(x_t): a small network on each step by itself."""
 
+from typing import ClassVar
+
 from torch import Tensor, nn
 
 from crest.arrays import Features, Signals
@@ -14,6 +16,8 @@ class PointwiseEncoder(Encoder):
         >>> PointwiseEncoder(3)(torch.zeros(2, 10, 3)).shape
         torch.Size([2, 10, 32])
     """
+
+    per_step: ClassVar[bool] = True
 
     # our choice: docs/choices.md#encoders
     def __init__(self, channels: int, width: int = WIDTH, *, hidden: int = 64) -> None:

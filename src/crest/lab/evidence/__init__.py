@@ -15,6 +15,7 @@ from crest.lab.evidence.isolation import ISOLATION_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.readouts import READOUTS_EXPERIMENT
 from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
+from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT
 from crest.lab.evidence.splitting import SPLITTING_EXPERIMENT
 from crest.lab.evidence.teaser import TEASER_EXPERIMENT
 from crest.lab.evidence.theory import THEORY_EXPERIMENT
@@ -37,6 +38,7 @@ CATALOG: dict[str, Experiment] = {
         SPLITTING_EXPERIMENT,
         CWRU_EXPERIMENT,
         REGIMES_EXPERIMENT,
+        REMEDIES_EXPERIMENT,
         CONVERGENCE_EXPERIMENT,
     )
 }

@@ -6,7 +6,7 @@ from crest.lab.evidence.compare import against, by_seed, percent, stronger_atten
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.grouped import Words, by_readout, error_panel, errors_of, grouped_table
 from crest.lab.evidence.names import named
-from crest.lab.evidence.settings import FORMS, THREE
+from crest.lab.evidence.settings import FIRST_FORMS, THREE
 from crest.lab.evidence.shown import Chart, Claim, Shown
 from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
@@ -75,7 +75,7 @@ BASELINES_EXPERIMENT = Experiment(
     summary="Do last state, ERM or group DRO repair a recurrent encoder on SG-Drive?",
     show=_show,
     runs=(
-        *grid(seed=THREE, system="gear", encoder="gru", readout=FORMS),
+        *grid(FIRST_FORMS, seed=THREE, system="gear", encoder="gru"),
         *grid(seed=THREE, system="gear", encoder="gru", readout=["last", "mean"]),
         *grid(seed=THREE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
     ),

@@ -9,7 +9,13 @@ READOUT_NAMES = {
 }
 """Readouts whose key says too little."""
 SYSTEM_NAMES = {"gear": "SG-Drive", "impact": "Impact", "cwru": "CWRU"}
-ENCODER_NAMES = {"pointwise": "pointwise", "local": "convolution", "gru": "GRU", "attention": "Transformer"}
+ENCODER_NAMES = {
+    "pointwise": "pointwise",
+    "local": "convolution",
+    "gru": "GRU",
+    "attention": "Transformer",
+    "cnn": "CNN",
+}
 
 
 def named(key: str) -> str:

@@ -1,5 +1,7 @@
 """What a run measures on request, by the probes: deletion, saliency, and some trajectories step by step."""
 
+import copy
+import dataclasses
 from collections.abc import Callable
 
 import torch
@@ -8,7 +10,9 @@ from torch import Tensor
 from crest import rng
 from crest.arrays import EventMask, Features, Signals, StepScores
 from crest.background.transience import channel_transience, transience_profile
+from crest.lab.evaluation import score
 from crest.lab.model import Model
+from crest.lab.runs.record import ReanchoredScore, Shares
 from crest.probes import (
     CreditMeans,
     DeletionCurve,
@@ -18,14 +22,17 @@ from crest.probes import (
     credit_of_scores,
     deletion_by,
     evaluating,
+    exchange_test,
     in_batches,
     positive_credit,
     saliency,
+    scores_at,
     step_scores,
     step_traces,
 )
-from crest.readouts import CrestConfig, CrestReadout
+from crest.readouts import CrestConfig, CrestReadout, EventReadout
 from crest.readouts.base import WeightedReadout
+from crest.remedies import reanchor
 from crest.systems import Splits, Trajectories
 
 # Trajectories of each split: enough to choose from, and a record stays below half a megabyte.
@@ -46,12 +53,14 @@ def measured_deletion(model: Model, data: Trajectories, seed: int) -> dict[str, 
 
     def credited(rows: Signals, inside: EventMask) -> StepScores:
         features = model.features(rows)
-        return positive_credit(step_scores(features, model.pool(features, inside)))
+        return scores_at(positive_credit(step_scores(features, model.pool(features, inside))), rows.shape[1])
 
     with evaluating(model):
         ratings = {"credit": in_batches(credited, batches_of(x, known))}
         if rate is not None:
-            ratings["rated"] = in_batches(lambda rows: rate(model.features(rows)), batches_of(x))
+            ratings["rated"] = in_batches(
+                lambda rows: scores_at(rate(model.features(rows)), rows.shape[1]), batches_of(x)
+            )
     ratings["random"] = torch.from_numpy(rng.generator(seed, "deletion/random").random(known.shape))
     return deletion_by(answer, x, y, ratings, events=known)
 
@@ -102,6 +111,31 @@ def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
             split=split,
             digits=_DIGITS,
         )
+
+
+def measured_exchange(model: Model, data: Trajectories) -> Shares:
+    """What the prediction follows when transients and backgrounds of these trajectories are exchanged."""
+    if isinstance(model.readout, EventReadout):
+        raise ValueError(
+            f"model must have a label-free readout to measure exchange, got {type(model.readout).__name__}"
+        )
+    found = exchange_test(model, data.tensors().x)
+    # A prediction that does not vary follows nothing, and JSON has no NaN.
+    parts = {field.name: getattr(found, field.name) for field in dataclasses.fields(Shares)}
+    return Shares(**parts) if found.varies else Shares(**dict.fromkeys(parts, 0.0))
+
+
+def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:
+    """Errors and shares of the model with CREST on its frozen encoder and the head fitted again; a copy is changed."""
+    again = copy.deepcopy(model)
+    x, y, _, _ = splits.train.tensors()
+    result = reanchor(again, list(batches_of(x, y)), pooling="readout", head="head")
+    return ReanchoredScore(
+        score=score(again, splits),
+        exchange=measured_exchange(again, splits.id),
+        budget=str(result.budget),
+        leave_one_out=float(result.error),
+    )
 
 
 def _own_rating(model: Model) -> Callable[[Features], Tensor] | None:

@@ -11,7 +11,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-NEUTRAL: dict[str, dict[str, Any]] = {}
+NEUTRAL: dict[str, dict[str, Any]] = {
+    "AttentionEncoder": {"positions": "sinusoidal", "final_norm": False},
+    "CrestReadout": {"background": "slow", "run_up": 0, "stride": 1},
+    "CwruSystem": {"standardized": False},
+    "RunSpec": {"remedy": "none", "remedy_options": {}},
+}
 """The neutral value of each parameter that came after the first published records, by class and name.
 
 `{"CrestReadout": {"background": "slow"}, "RunSpec": {"remedy": "none"}}`, with plain values as JSON has them. A line
@@ -36,7 +41,9 @@ def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
         >>> naming(MeanReadout, {"validate": False})
         {'validate': True}
     """
-    neutral = NEUTRAL.get(owner.__name__, {})
+    neutral: dict[str, Any] = {}
+    for ancestor in reversed(owner.__mro__):
+        neutral |= NEUTRAL.get(ancestor.__name__, {})
     return {
         name: INERT.get(name, value)
         for name, value in values.items()

@@ -20,6 +20,32 @@ class Look:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Shares:
+    """Shares of the prediction's variance that follow the transient's donor, the background's, and neither alone.
+
+    They add up to one; all are zero where the prediction does not vary.
+    """
+
+    transient: float
+    background: float
+    interaction: float
+    background_alone: float
+    """R² between the predictions and those on the background alone."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReanchoredScore:
+    """A trained model after `crest.reanchor`."""
+
+    score: Score
+    exchange: Shares
+    budget: str
+    """The budget that leave-one-out chose."""
+    leave_one_out: float
+    """Its leave-one-out error on the training set."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Record:
     """A finished run: its spec, what was measured, and what it took.
 
@@ -41,6 +67,8 @@ class Record:
             (attention's weights, CREST's votes) where it has one.
         saliency: credit (ID) that the input gradient gives instead of the pooling interface, where the spec asks for it.
         traces: some trajectories step by step, where the spec asks for them.
+        exchange: what the prediction follows when backgrounds are exchanged (ID), where the spec asks for it.
+        reanchored: the same encoder with CREST and a head fitted again, where the spec asks for it.
         seconds: time of each part, in seconds.
         peak_memory: of the process, in MiB, when the run ended.
         versions: of Python and the packages that decide the numbers.
@@ -64,6 +92,8 @@ class Record:
     peak_memory: float
     versions: Mapping[str, str]
     commit: str | None
+    exchange: Shares | None = None
+    reanchored: ReanchoredScore | None = None
 
     @property
     def stale(self) -> bool:
@@ -99,6 +129,8 @@ class Record:
                 "deletion": {name: _curve(part) for name, part in fields["deletion"].items()},
                 "saliency": None if fields["saliency"] is None else CreditMeans(**fields["saliency"]),
                 "traces": None if fields["traces"] is None else _traces(fields["traces"]),
+                "exchange": _shares(fields.get("exchange")),
+                "reanchored": _reanchored(fields.get("reanchored")),
             }
         )
 
@@ -115,6 +147,17 @@ def _look(fields: Mapping[str, Any]) -> Look:
 def _curve(fields: Mapping[str, Any]) -> DeletionCurve:
     # JSON has lists where a curve has tuples; a curve that was read must equal the one that was written.
     return DeletionCurve(**{name: tuple(values) for name, values in fields.items()})
+
+
+def _shares(fields: Mapping[str, Any] | None) -> Shares | None:
+    return None if fields is None else Shares(**fields)
+
+
+def _reanchored(fields: Mapping[str, Any] | None) -> ReanchoredScore | None:
+    if fields is None:
+        return None
+    parts = {"score": Score(**fields["score"]), "exchange": Shares(**fields["exchange"])}
+    return ReanchoredScore(**{**fields, **parts})
 
 
 def _traces(fields: Mapping[str, Any]) -> Traces:

@@ -8,12 +8,20 @@ from pathlib import Path
 
 import torch
 
+from crest import rng
 from crest.lab.evaluation import measured_budget, measured_credit, score
 from crest.lab.model import Model
 from crest.lab.objectives import make_objective
+from crest.lab.remedies import make_remedy
 from crest.lab.runs.checkpoint import save_checkpoint
 from crest.lab.runs.datasets import splits_of
-from crest.lab.runs.measures import measured_deletion, measured_saliency, measured_traces
+from crest.lab.runs.measures import (
+    measured_deletion,
+    measured_exchange,
+    measured_reanchored,
+    measured_saliency,
+    measured_traces,
+)
 from crest.lab.runs.provenance import commit, peak_memory, start_measuring_memory, versions
 from crest.lab.runs.record import Look, Record
 from crest.lab.runs.spec import RunSpec
@@ -64,6 +72,9 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         schedule=spec.training,
         seed=spec.seed,
         objective=make_objective(spec.objective, **spec.objective_options),
+        augmentation=make_remedy(spec.remedy, **spec.remedy_options).augmentation(
+            rng.torch_generator(spec.seed, "remedy")
+        ),
         keep=spec.keep,
         observer=observe if spec.observe_every else None,
         observe_every=max(spec.observe_every, 1),
@@ -76,6 +87,8 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     curves = measured_deletion(model, splits.id, spec.seed) if "deletion" in spec.measures else {}
     seen = measured_saliency(model, splits.id) if "saliency" in spec.measures else None
     traces = measured_traces(model, splits) if "traces" in spec.measures else None
+    shares = measured_exchange(model, splits.id) if "exchange" in spec.measures else None
+    again = measured_reanchored(model, splits) if "reanchor" in spec.measures else None
     if checkpoint is not None:
         save_checkpoint(checkpoint, model, spec)
     return Record(
@@ -100,6 +113,8 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         peak_memory=peak_memory(),
         versions=versions(),
         commit=commit(),
+        exchange=shares,
+        reanchored=again,
     )
 
 

@@ -13,6 +13,7 @@ from crest.checks.arguments import require_choice, require_fields, require_known
 from crest.lab.encoders import ENCODERS
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import OBJECTIVES, make_objective
+from crest.lab.remedies import REMEDIES, make_remedy
 from crest.lab.runs.naming import digest, naming
 from crest.lab.training import SCHEDULES, Schedule
 from crest.readouts import READOUTS, REFERENCES, CrestConfig
@@ -23,13 +24,14 @@ FORMAT = 1
 
 Options = Mapping[str, Any]
 
-MEASURES = ("deletion", "saliency", "traces")
+MEASURES = ("deletion", "exchange", "reanchor", "saliency", "traces")
 """What a run measures on request beside errors, credit and budget."""
 
 _PARTS: dict[str, Mapping[str, Any]] = {
     "encoder": ENCODERS,
     "readout": {**READOUTS, **REFERENCES},
     "objective": OBJECTIVES,
+    "remedy": REMEDIES,
 }
 
 
@@ -51,13 +53,16 @@ class RunSpec:
         readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes.
         objective: a key of `OBJECTIVES`.
         objective_options: the objective's own keyword arguments.
+        remedy: what is done beside the readout, a key of `REMEDIES`.
+        remedy_options: the remedy's own keyword arguments.
         seed: of data, initial weights and batch order. 0 to 9 are reported, 1000 and up are for development.
         sizes: trajectories per split.
         schedule: the encoder's unless given.
         keep: which epoch's weights are kept, see `fit`.
         observe_every: epochs between looks at errors and credit during training; 0 for none.
-        measures: what else is measured, of `MEASURES`: the harm of deleting steps, where the
-            input gradient is, some trajectories step by step.
+        measures: what else is measured, of `MEASURES`: the harm of deleting steps, what the prediction follows when
+            backgrounds are exchanged, the same model re-anchored, where the input gradient is, some
+            trajectories step by step.
 
     Example:
         >>> spec = RunSpec(system="gear", readout="crest", seed=1000)
@@ -74,6 +79,8 @@ class RunSpec:
     readout_options: Options = dataclasses.field(default_factory=dict)
     objective: str = "mse"
     objective_options: Options = dataclasses.field(default_factory=dict)
+    remedy: str = "none"
+    remedy_options: Options = dataclasses.field(default_factory=dict)
     seed: int
     sizes: Sizes = dataclasses.field(default_factory=Sizes)
     schedule: Schedule | None = None
@@ -155,6 +162,7 @@ class RunSpec:
             seed=self.seed,
             encoder_options=dict(self.encoder_options),
             readout_options=_readout_options(self.readout_options),
+            front=make_remedy(self.remedy, **self.remedy_options).front(),
         )
 
     @property
@@ -178,6 +186,12 @@ class RunSpec:
             named[part] = naming(registry[getattr(self, part)], resolved[part])
             if "config" in named[part]:
                 named[part]["config"] = naming(CrestConfig, named[part]["config"])
+        # A step that sees no other has no run-up, so looking for one changes nothing.
+        if ENCODERS[self.encoder].per_step and named["readout"].get("run_up") == "auto":
+            del named["readout"]["run_up"]
+        # What came later is left out at its neutral value, as every parameter is.
+        if self.remedy == "none":
+            del named["remedy"]
         return named
 
     @property
@@ -208,8 +222,10 @@ class RunSpec:
     @functools.cached_property
     def id(self) -> str:
         """Readable stem and hash of the canonical form: the name of the run's record."""
-        stem = [self.system, self.regime, self.encoder, self.readout, self.objective, f"s{self.seed}"]
-        words = [word for word in stem if word not in ("default", "mse")]
+        stem = [
+            self.system, self.regime, self.encoder, self.readout, self.objective, self.remedy, f"s{self.seed}"
+        ]  # fmt: skip
+        words = [word for word in stem if word not in ("default", "mse", "none")]
         return "-".join([*words, digest(self._canonical())])
 
 
@@ -245,9 +261,9 @@ def _readout_options(options: Options) -> dict[str, Any]:
 @functools.cache
 def _check(parts: str) -> None:
     """Refuse options that their part refuses, and parts that do not go together; once per combination."""
-    (encoder, encoder_options), (readout, readout_options), (objective, objective_options) = (
-        json.loads(parts)[part] for part in _PARTS
-    )
+    made = json.loads(parts)
+    (encoder, encoder_options), (readout, readout_options) = made["encoder"], made["readout"]
+    (objective, objective_options), (remedy, remedy_options) = made["objective"], made["remedy"]
     try:
         # On the device without memory: whoever writes a spec must not make this machine run out of its own.
         with torch.device("meta"):
@@ -260,5 +276,6 @@ def _check(parts: str) -> None:
                 readout_options=_readout_options(readout_options),
             )
             make_objective(objective, **objective_options).check(model)
+            make_remedy(remedy, **remedy_options)
     except (TypeError, RuntimeError, OverflowError) as error:
         raise ValueError(f"options must be of the right type and size: {error}") from error

@@ -67,7 +67,8 @@ class CwruSystem:
     `gap` samples away from any training window.
 
     x is the drive-end acceleration less the mean, over the standard deviation, of all training samples: one
-    pair of numbers for all recordings, since the level carries information. y is the diameter standardised
+    pair of numbers for all recordings, since the level carries information; or, `standardized`, of each window by
+    itself, as is common in bearing diagnostics: nothing can then be read from the level. y is the diameter standardised
     over the training recordings, proxy the log-RMS of the window in g. Reasons: docs/choices.md#cwru.
     """
 
@@ -91,11 +92,14 @@ class CwruSystem:
     """Training samples dropped on either side of an ID block: 0.1 s, 3 turns."""
     event_fraction: float = EVENT_FRACTION
     """Share of the time between impacts that counts as event."""
+    standardized: bool = False
+    """Whether each window is less its own mean and over its own standard deviation."""
     recordings: tuple[RecordingFile, ...] = RECORDINGS
     """The files, with their labels and checksums."""
 
     def __post_init__(self) -> None:
         require_choice("split", self.split, ("load", "bearing"))
+        require_fields(self, "be True or False", "standardized")
         for name, least in {"steps": 2, "hop": 1, "id_every": 2, "blocks": self.id_every, "gap": 0}.items():
             require_fields(self, f"be a whole number, {least} or more", name)
         name = "held_load" if self.split == "load" else "held_diameter"
@@ -167,11 +171,13 @@ class CwruSystem:
     def _trajectories(
         self,
         data: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]],
-        mean: float,
-        deviation: float,
+        mean: float | npt.NDArray[np.float64],
+        deviation: float | npt.NDArray[np.float64],
         places: npt.NDArray[np.int64],
     ) -> Trajectories:
         raw = np.stack([data[row][0][start : start + self.steps] for row, start in places])[..., None]
+        if self.standardized:
+            mean, deviation = raw.mean(1, keepdims=True), raw.std(1, keepdims=True)
         files = [self.recordings[row] for row, _ in places]
         diameters = np.array([file.diameter for file in files])
         known = np.array([file.diameter for file in self.recordings if not self._held(file)])

@@ -1,0 +1,299 @@
+"""The rule that chooses a model without a label from the field: of those that follow the transient, the best on ID data.
+
+What decides is the exchange test of `crest.probes`, and an error on data as in training.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from crest.background import SIGMA
+from crest.checks.arguments import require
+from crest.conditions import ErrorOf, errors_by_condition, rmse_or_error_rate
+from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
+
+# our choice: docs/choices.md#the-rule
+LEAST = 0.5
+MARGIN = 0.1
+COST = 3.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A trained model that might be chosen: its predictions, or its exchange test, and its error on ID data.
+
+    Example:
+        >>> Candidate(lambda x: x.mean((1, 2)), 0.12).id_error
+        0.12
+    """
+
+    function: Callable[..., Tensor] | None = None
+    """What `crest.exchange_test` takes; not needed where the test is done."""
+    id_error: float = math.nan
+    """Error on held-out data as in training, the same measure for all candidates; 0 or more."""
+    exchange: Exchange | None = field(default=None, kw_only=True)
+    """The exchange test, where it is done."""
+    held_out: float | None = field(default=None, kw_only=True)
+    """Error of leave-one-condition-out training, where somebody measured it: shown, and no part of the rule."""
+
+    def __post_init__(self) -> None:
+        require("id_error", self.id_error, "be 0 or more")
+        if self.held_out is not None:
+            require("held_out", self.held_out, "be 0 or more")
+        if self.exchange is not None and not isinstance(self.exchange, Exchange):
+            raise ValueError(f"exchange must be a crest.Exchange, got {type(self.exchange).__name__}")
+        if self.function is not None and not callable(self.function):
+            raise ValueError(f"function must be callable, got {type(self.function).__name__}")
+        if self.function is None and self.exchange is None:
+            raise ValueError("function must be given where exchange is not, got neither")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the rule says of one candidate."""
+
+    id_error: float
+    """Its error on ID data."""
+    exchange: Exchange
+    """Its exchange test."""
+    follows: bool
+    """Whether it follows the transient."""
+    reason: str
+    """Why it does, does not, or was chosen."""
+    held_out: float | None = None
+    """As given with the candidate."""
+    condition_errors: Mapping[Hashable, float] | None = None
+    """Its error under each condition, where conditions and targets were given."""
+
+    @property
+    def worst_condition(self) -> Hashable | None:
+        """The condition with the highest error; None without conditions."""
+        errors = self.condition_errors
+        return None if errors is None else max(errors, key=lambda name: errors[name])
+
+    @property
+    def worst(self) -> str:
+        """Its highest error and the condition that has it, as the table shows them."""
+        errors = self.condition_errors
+        return "" if errors is None else f"{max(errors.values()):.3g} ({self.worst_condition})"
+
+
+@dataclass(frozen=True, repr=False)
+class Choice:
+    """The candidate that the rule takes, why, and what it knew of each."""
+
+    name: str | None
+    """The chosen candidate; None where the rule cannot tell."""
+    reason: str
+    """Why this one, or why none."""
+    lowest_error: str
+    """The candidate with the lowest ID error, whatever it follows."""
+    candidates: Mapping[str, Judged]
+    """What was found for each."""
+
+    def __repr__(self) -> str:
+        head = [f"Choice: {'none' if self.name is None else self.name}. {self.reason}"]
+        if self.name is None:
+            head.append(f"The lowest ID error is that of {self.lowest_error}.")
+        judged = list(self.candidates.values())
+        table = {
+            "candidate": list(self.candidates),
+            "ID error": [f"{one.id_error:.3g}" for one in judged],
+            "transient": [f"{one.exchange.transient:.2f}" for one in judged],
+            "background": [f"{one.exchange.background:.2f}" for one in judged],
+            "interaction": [f"{one.exchange.interaction:.2f}" for one in judged],
+            "follows": ["yes" if one.follows else "no" for one in judged],
+        }
+        if any(one.condition_errors for one in judged):
+            table["worst condition"] = [one.worst for one in judged]
+        if any(one.held_out is not None for one in judged):
+            table["held out"] = ["" if one.held_out is None else f"{one.held_out:.3g}" for one in judged]
+        table["reason"] = [one.reason for one in judged]
+        return "\n".join([*head, *_lines(table)])
+
+
+def _lines(table: Mapping[str, list[str]]) -> list[str]:
+    """The columns under their names, the first and the last to the left, numbers to the right."""
+    columns = [[name, *cells] for name, cells in table.items()]
+    widths = [max(map(len, cells)) for cells in columns]
+    left = {0, len(columns) - 1}
+    aligned = [
+        [cell.ljust(width) if number in left else cell.rjust(width) for cell in cells]
+        for number, (cells, width) in enumerate(zip(columns, widths, strict=True))
+    ]
+    return ["  " + "  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
+
+
+def choose(
+    candidates: Mapping[str, Candidate | tuple[Callable[..., Tensor] | Exchange, float]],
+    inputs: Tensor | None = None,
+    *,
+    kind: str = "core",
+    mask: Tensor | None = None,
+    least: float = LEAST,
+    margin: float = MARGIN,
+    cost: float = COST,
+    conditions: Iterable[Hashable] | Tensor | None = None,
+    targets: Tensor | None = None,
+    error: ErrorOf = rmse_or_error_rate,
+    sigma: float = SIGMA,
+    trajectories: int = TRAJECTORIES,
+    block: int = BLOCK_SIZE,
+    batch_size: int = CELLS,
+    bootstrap: int = BOOTSTRAP,
+    seed: int = 0,
+) -> Choice:
+    """Of the candidates whose prediction follows the transient, the one with the lowest ID error.
+
+    A candidate follows the transient if its transient share in the exchange test is at least `least`, and within
+    `margin` of the highest among the candidates. Of equal ID errors the first given wins. The rule cannot tell, and
+    chooses none, if no candidate follows the transient, or if the best of those that do has more than `cost` times the
+    lowest ID error of all: the target then seems to live in the background. No label of the field is used.
+
+    Args:
+        candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
+            and ID error.
+        inputs: (N, T, C), as in training, for the exchange test; not needed where all tests are done.
+        kind: kind of background, as in `crest.background.split`.
+        mask: (N, T), True where a step is valid.
+        least: the share of the variance that must follow the transient.
+        margin: how far below the highest transient share a candidate may be.
+        cost: how many times the lowest ID error a candidate that follows the transient may have.
+        conditions: (N,), the condition of each trajectory (a load, a machine). With them each candidate's error
+            under its worst condition is shown beside; the rule does not use it.
+        targets: (N,), needed with conditions.
+        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits
+            (B, K) the share of wrong classes.
+        sigma: as in `crest.exchange_test`, with `trajectories`, `block`, `batch_size`, `bootstrap` and `seed`. All
+            candidates are tested on the same exchanges.
+        trajectories: how many are drawn.
+        block: how many exchange among each other.
+        batch_size: how many predictions are made at once.
+        bootstrap: draws for the intervals.
+        seed: of the drawn trajectories, their blocks and the bootstrap.
+
+    Example:
+        >>> import torch
+        >>> inputs = torch.randn(64, 100, 1, generator=torch.Generator().manual_seed(0)) * 0.01
+        >>> inputs += torch.linspace(-10, 10, 64).sin()[:, None, None]
+        >>> inputs[:, 50] += torch.linspace(1, 5, 64)[:, None]
+        >>> reads_event, reads_level = (lambda x: x.amax(1) - x.median(1).values), (lambda x: x.median(1).values)
+        >>> choose({"event": (reads_event, 0.12), "level": (reads_level, 0.10)}, inputs).name
+        'event'
+    """
+    require("least", least, "lie in [0, 1]")
+    require("margin", margin, "lie in [0, 1]")
+    require("cost", cost, "be 1 or more")
+    if (conditions is None) != (targets is None):
+        raise ValueError("conditions and targets must be given together, got one of them")
+    given = _given(candidates)
+    found: dict[str, Exchange] = {}
+    for name, one in given.items():
+        if one.exchange is not None:
+            found[name] = one.exchange
+        elif one.function is not None:
+            if inputs is None:
+                raise ValueError(f"inputs must be given for the exchange test of {name!r}, got None")
+            found[name] = exchange_test(
+                one.function, inputs, kind=kind, mask=mask, sigma=sigma, trajectories=trajectories, block=block,
+                batch_size=batch_size, bootstrap=bootstrap, seed=seed,
+            )  # fmt: skip
+    kinds = sorted({exchange.kind for exchange in found.values()})
+    if len(kinds) > 1:
+        raise ValueError(f"candidates must be tested with one kind of background, got {', '.join(kinds)}")
+    by_condition: dict[str, dict[Hashable, float]] = {}
+    if conditions is not None and targets is not None:
+        if inputs is None:
+            raise ValueError("inputs must be given with conditions, got None")
+        names = conditions if hasattr(conditions, "tolist") else list(conditions)
+        by_condition = {
+            name: errors_by_condition(
+                one.function, inputs, targets, names, mask, error=error, batch_size=batch_size
+            )
+            for name, one in given.items()
+            if one.function is not None
+        }
+    return _ruled(given, found, by_condition, least=least, margin=margin, cost=cost)
+
+
+def _given(
+    candidates: Mapping[str, Candidate | tuple[Callable[..., Tensor] | Exchange, float]],
+) -> dict[str, Candidate]:
+    if not isinstance(candidates, Mapping) or not candidates:
+        got = "none" if isinstance(candidates, Mapping) else type(candidates).__name__
+        raise ValueError(f"candidates must be a mapping with a candidate or more by name, got {got}")
+    found = {}
+    for name, one in candidates.items():
+        if not isinstance(one, Candidate) and not (isinstance(one, tuple) and len(one) == 2):
+            rule = "candidates must hold Candidates, or tuples of function and ID error"
+            raise ValueError(f"{rule}, got {type(one).__name__} for {name!r}")
+        try:
+            if isinstance(one, Candidate):
+                found[name] = one
+            elif isinstance(one[0], Exchange):
+                found[name] = Candidate(exchange=one[0], id_error=one[1])
+            else:
+                found[name] = Candidate(one[0], one[1])
+        except ValueError as error:
+            raise ValueError(f"candidate {name!r}: {error}") from error
+    return found
+
+
+def _ruled(
+    given: Mapping[str, Candidate],
+    found: Mapping[str, Exchange],
+    by_condition: Mapping[str, Mapping[Hashable, float]],
+    *,
+    least: float,
+    margin: float,
+    cost: float,
+) -> Choice:
+    """The rule itself."""
+    errors = {name: one.id_error for name, one in given.items()}
+    lowest_error = min(errors, key=lambda name: errors[name])
+    highest = max((one.transient for one in found.values() if one.varies), default=0.0)
+    against = {name: _against(one, highest, least, margin) for name, one in found.items()}
+    following = [name for name, reason in against.items() if reason is None]
+    chosen = best = None
+    if not following:
+        reason = f"No candidate follows the transient: no transient share reaches {least:g}."
+    else:
+        best = min(following, key=lambda name: errors[name])
+        if errors[best] > cost * errors[lowest_error]:
+            reason = (
+                f"The target seems to live in the background: of the candidates that follow the transient {best} has the "
+                f"lowest ID error, and it is more than {cost:g} times that of {lowest_error}."
+            )
+        else:
+            chosen, reason = best, "The lowest ID error of the candidates that follow the transient."
+
+    def said(name: str) -> str:
+        if name == best:
+            return "lowest ID error of these" if chosen else f"ID error above {cost:g} times the lowest"
+        return against[name] or "a higher ID error"
+
+    judged = {
+        name: Judged(
+            id_error=one.id_error,
+            exchange=found[name],
+            follows=against[name] is None,
+            reason=said(name),
+            held_out=one.held_out,
+            condition_errors=by_condition.get(name),
+        )
+        for name, one in given.items()
+    }
+    return Choice(name=chosen, reason=reason, lowest_error=lowest_error, candidates=judged)
+
+
+def _against(exchange: Exchange, highest: float, least: float, margin: float) -> str | None:
+    """Why a candidate does not follow the transient; None if it does."""
+    if not exchange.varies:
+        return "its prediction does not vary"
+    if exchange.transient < least:
+        return f"transient share below {least:g}"
+    if exchange.transient < highest - margin:
+        return f"more than {margin:g} below the highest transient share"
+    return None

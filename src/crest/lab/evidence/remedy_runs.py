@@ -1,0 +1,139 @@
+"""The runs of the remedies: which systems, encoders and remedies, and what each trained model left."""
+
+import dataclasses
+import statistics
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from crest.lab.evidence.experiment import Found
+from crest.lab.evidence.names import ENCODER_NAMES, named
+from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
+from crest.lab.runs.grid import grid
+from crest.lab.runs.record import Record, Shares
+from crest.lab.runs.spec import RunSpec
+
+PLAIN = "attention"
+REANCHORED = "re-anchored"
+_ATTENTION = {"readout": "scored_attention"}
+_AC = {"remedy": "high_pass", "remedy_options": {"kind": "level"}}
+_TRAINED: dict[str, dict[str, Any]] = {
+    PLAIN: {**_ATTENTION, "remedy": "none", "remedy_options": {}},
+    "AC coupling": {**_ATTENTION, **_AC},
+    "high-pass": {**_ATTENTION, "remedy": "high_pass", "remedy_options": {}},
+    "level jitter": {**_ATTENTION, "remedy": "jitter", "remedy_options": {}},
+    "exchange": {**_ATTENTION, "remedy": "exchange", "remedy_options": {}},
+    "CREST": {"readout": "crest", "remedy": "none", "remedy_options": {}},
+    "CREST + exchange": {"readout": "crest", "remedy": "exchange", "remedy_options": {}},
+}
+REMEDY_NAMES = (*_TRAINED, REANCHORED)
+"""What is compared: MLP-scored attention as it is, the trivial remedies, those of this package. `re-anchored` is the
+plain model after training."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Place:
+    """A system in some setting, and an encoder."""
+
+    system: str
+    encoder: str
+    regime: str = "default"
+    system_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seeds: range = THREE
+    words: str = ""
+    """What is special about the setting."""
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        setting = f" ({self.words})" if self.words else ""
+        return f"{named(self.system)}{setting}, {ENCODER_NAMES[self.encoder]}"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of its specs."""
+        shared = ("system", "regime", "system_options", "encoder")
+        return {name: getattr(self, name) for name in shared}
+
+    def runs(self) -> tuple[RunSpec, ...]:
+        """Every remedy on every seed, seed by seed; re-anchoring is measured on the plain model."""
+        variants = [
+            {**fields, "measures": ("exchange", "reanchor") if name == PLAIN else ("exchange",)}
+            for name, fields in _TRAINED.items()
+        ]
+        return tuple(spec for seed in self.seeds for spec in grid([self.fields], variants, seed=seed))
+
+
+TEN_PLACES = tuple(
+    Place(system=system, encoder=encoder, seeds=FIVE if encoder in ("pointwise", "cnn") else THREE)
+    for system in HEADLINE_SYSTEMS
+    for encoder in ENCODER_NAMES
+)
+"""Both simulators with every encoder: five seeds where a run is cheap."""
+BEARING_PLACES = tuple(
+    Place(system="cwru", encoder=encoder, system_options={"standardized": True}, words="standardised windows")
+    for encoder in ("pointwise", "cnn")
+)
+"""Real bearings, each window standardised by itself."""
+HARD_PLACES = (
+    Place(system="gear", encoder="pointwise", regime="diffuse_wear", words="diffuse wear"),
+    Place(system="gear", encoder="pointwise", regime="cue_on_event", words="cue on the event"),
+    Place(
+        system="gear",
+        encoder="pointwise",
+        system_options={"load_spread": 0.3},
+        words="load varies: the background is needed",
+    ),
+)
+"""Where something that the remedies rest on is missing."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one trained model left: errors, and what its prediction follows."""
+
+    id: float
+    ood: float
+    shares: Shares
+
+
+def outcomes(found: Found, place: Place) -> dict[str, dict[int, Outcome]]:
+    """The outcomes in a place by remedy and seed: of the seeds that all remedies have so far, so that means compare."""
+    records = {name: found.of(**place.fields, **fields) for name, fields in _TRAINED.items()}
+    shared = set.intersection(*({record.spec.seed for record in kept} for kept in records.values()))
+    if not shared:
+        return {}
+    return {
+        name: {
+            record.spec.seed: _outcome(record, name)
+            for record in records[PLAIN if name == REANCHORED else name]
+            if record.spec.seed in shared
+        }
+        for name in REMEDY_NAMES
+    }
+
+
+def _outcome(record: Record, remedy: str) -> Outcome:
+    source = record.reanchored if remedy == REANCHORED else record
+    if source is None or source.exchange is None:
+        raise ValueError(f"record must have been measured by exchange, got {record.id}")
+    return Outcome(id=source.score.id, ood=source.score.ood, shares=source.exchange)
+
+
+def mean_of(by_seed: Mapping[int, Outcome]) -> Outcome:
+    """The mean over seeds."""
+    values = by_seed.values()
+    shares = {
+        field.name: statistics.fmean(getattr(one.shares, field.name) for one in values)
+        for field in dataclasses.fields(Shares)
+    }
+    return Outcome(
+        id=statistics.fmean(one.id for one in values),
+        ood=statistics.fmean(one.ood for one in values),
+        shares=Shares(**shares),
+    )
+
+
+def seed_by_seed(places: Iterable[Place]) -> tuple[RunSpec, ...]:
+    """The runs of some places, the first seed of all before the second of any: half of them is a smaller experiment."""
+    runs = [spec for place in places for spec in place.runs()]
+    return tuple(sorted(runs, key=lambda spec: spec.seed))

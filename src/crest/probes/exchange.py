@@ -1,0 +1,238 @@
+"""Exchange: give every transient the background of others, and see which of the two the prediction follows."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from crest.arrays import Signals, StepMask
+from crest.background import SIGMA, split
+from crest.checks.arguments import require
+from crest.checks.tensors import as_mask, require_finite, require_series
+from crest.probes.batches import batches_of, in_batches
+from crest.probes.two_way import Array, component_shares, resampled_intervals, sums_of_squares
+from crest.rng import generator
+
+# our choice: docs/choices.md#exchange
+TRAJECTORIES = 128
+BLOCK_SIZE = 16
+BOOTSTRAP = 1000
+CELLS = 256
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Exchange:
+    """Shares of a prediction's variance when transients and backgrounds are exchanged; they add up to one.
+
+    A prediction that does not vary has no shares: `varies` is False, and the shares and intervals are NaN.
+
+    Example:
+        >>> nothing = (0.0, 0.0)
+        >>> Exchange(transient=1.0, background=0.0, interaction=0.0, transient_interval=(1.0, 1.0),
+        ...          background_interval=nothing, interaction_interval=nothing, background_alone=0.0, kind="core",
+        ...          trajectories=128)
+        Exchange of 128 trajectories, background: core
+                       share   95 % interval
+          transient    1.000   1.000 to 1.000
+          background   0.000   0.000 to 0.000
+          interaction  0.000   0.000 to 0.000
+          R² between the predictions and those on the background alone: 0.000
+    """
+
+    transient: float
+    """Share that follows the trajectory which gave the transient."""
+    background: float
+    """Share that follows the trajectory which gave the background."""
+    interaction: float
+    """Share that follows neither alone."""
+    transient_interval: Interval
+    """95 % of the bootstrap, over trajectories."""
+    background_interval: Interval
+    """The same for the background."""
+    interaction_interval: Interval
+    """The same for the interaction."""
+    background_alone: float
+    """Squared correlation between the predictions and those on the background alone; 0 if either does not vary."""
+    kind: str
+    """The kind of background, as `crest.background.split` names it."""
+    trajectories: int
+    """How many trajectories were exchanged."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether the prediction varied at all."""
+        return not math.isnan(self.transient)
+
+    def __repr__(self) -> str:
+        head = f"Exchange of {self.trajectories} trajectories, background: {self.kind}"
+        if not self.varies:
+            return f"{head}; the prediction does not vary, so it follows nothing (NaN)"
+        rows = [head, f"{'':<13}{'share':>7}   95 % interval"]
+        for name in ("transient", "background", "interaction"):
+            low, high = getattr(self, f"{name}_interval")
+            rows.append(f"  {name:<11}{getattr(self, name):>7.3f}   {low:.3f} to {high:.3f}")
+        alone = f"{self.background_alone:.3f}"
+        return "\n".join([*rows, f"  R² between the predictions and those on the background alone: {alone}"])
+
+
+def exchange_test(
+    function: Callable[..., Tensor],
+    inputs: Tensor,
+    *,
+    kind: str = "core",
+    mask: Tensor | None = None,
+    sigma: float = SIGMA,
+    trajectories: int = TRAJECTORIES,
+    block: int = BLOCK_SIZE,
+    batch_size: int = CELLS,
+    bootstrap: int = BOOTSTRAP,
+    seed: int = 0,
+) -> Exchange:
+    """Whether a model's prediction follows what is transient in its inputs, or their background.
+
+    Each signal is separated in background and transient. Within blocks of trajectories the function predicts on every
+    transient of one with every background of another, and the variance of these predictions is shared out. Asks for no
+    labels, events, gradients or insides. Takes about `trajectories * block` predictions.
+
+    Args:
+        function: Any callable from (B, T, C) to (B,), (B, 1), or logits (B, K), of which each row's mean is taken off;
+            called without gradients, and with the inputs and the mask where a mask is given. A `torch.nn.Module` is put
+            in evaluation mode for it; around a plain function that calls one, use `crest.probes.evaluating`.
+        inputs: (N, T, C), two trajectories or more.
+        kind: kind of background, as in `crest.background.split`.
+        mask: (N, T), True where a step is valid. A cell has the valid steps of the transient's trajectory; where the
+            background's trajectory is padded, the background of its nearest valid step is held.
+        sigma: deviation of the Gaussian in steps, where the kind has one.
+        trajectories: how many are drawn; all if there are fewer.
+        block: how many exchange among each other.
+        batch_size: how many predictions are made at once.
+        bootstrap: draws for the intervals.
+        seed: of the drawn trajectories, their blocks and the bootstrap.
+
+    Example:
+        >>> inputs = torch.randn(64, 100, 1, generator=torch.Generator().manual_seed(0)).cumsum(0) * 0.01
+        >>> inputs[:, 50] += torch.linspace(0, 5, 64)[:, None]
+        >>> exchange_test(lambda x: x.amax(1) - x.mean(1), inputs).transient > 0.9
+        True
+        >>> exchange_test(lambda x: x[:, :20].mean(1), inputs).background > 0.9
+        True
+    """
+    require_series("inputs", inputs, "(N, T, C)")
+    require("trajectories", trajectories, "be a whole number, 2 or more")
+    require("block", block, "be a whole number, 2 or more")
+    require("batch_size", batch_size, "be a whole number, 1 or more")
+    require("bootstrap", bootstrap, "be a whole number, 1 or more")
+    if len(inputs) < 2:
+        raise ValueError("inputs must hold two trajectories or more: one has nothing to exchange")
+    valid = as_mask(mask, inputs)
+    if valid is not None and not bool(valid.any(1).all()):
+        empty = int((~valid.any(1)).nonzero()[0])
+        raise ValueError(f"mask must leave a valid step in each trajectory, got none in trajectory {empty}")
+    require_finite("inputs", inputs, valid)
+
+    numbers = generator(seed, "exchange")
+    drawn = numbers.permutation(len(inputs))[:trajectories]
+    chosen = torch.from_numpy(drawn).to(inputs.device)
+    signals = inputs.detach()[chosen]
+    valid = None if valid is None else valid[chosen]
+    parts = _Parts(signals, valid, kind, sigma)
+    # No block of one: it has nothing to exchange.
+    blocks = np.array_split(np.arange(len(drawn)), min(math.ceil(len(drawn) / block), len(drawn) // 2))
+    pairs = torch.cat([torch.cartesian_prod(rows, rows) for rows in map(torch.from_numpy, blocks)])
+    answers = _answers(function, (parts.cells(some) for (some,) in batches_of(pairs, size=batch_size)))
+    ends = np.cumsum([len(rows) ** 2 for rows in blocks])
+    grids = [
+        cells.reshape(len(rows), len(rows), -1)
+        for rows, cells in zip(blocks, np.split(answers, ends[:-1]), strict=True)
+    ]
+    own = batches_of(torch.arange(len(drawn)), size=batch_size)
+    alone = _answers(function, (parts.backgrounds(rows) for (rows,) in own))
+    return _result(grids, alone, kind, bootstrap, numbers)
+
+
+class _Parts:
+    """The drawn signals, separated, and what the function is asked about: arguments of one call each."""
+
+    def __init__(self, signals: Signals, mask: StepMask | None, kind: str, sigma: float) -> None:
+        self.mask, self.dtype = mask, signals.dtype
+        self.background, self.transient = split(signals, kind, mask, sigma=sigma)
+        self.held = self.background if mask is None else _held(self.background, mask)
+
+    def cells(self, pairs: Tensor) -> tuple[Tensor, ...]:
+        """Transients of the first of each pair on backgrounds of the second."""
+        transient, background = pairs.to(self.transient.device).unbind(1)
+        return self._asked(self.transient[transient] + self.held[background], transient)
+
+    def backgrounds(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """Backgrounds alone."""
+        rows = rows.to(self.background.device)
+        return self._asked(self.background[rows], rows)
+
+    def _asked(self, made: Tensor, rows: Tensor) -> tuple[Tensor, ...]:
+        made = made.to(self.dtype)
+        if self.mask is None:
+            return (made,)
+        mask = self.mask[rows]
+        return made.masked_fill(~mask.unsqueeze(-1), 0.0), mask
+
+
+def _held(background: Signals, mask: StepMask) -> Signals:
+    """The background with that of the nearest valid step on padding; the earlier one of two equally near."""
+    last = mask.shape[1] - 1
+    steps = torch.arange(last + 1, device=mask.device).expand_as(mask)
+    before = torch.where(mask, steps, -1).cummax(1).values
+    after = torch.where(mask, steps, last + 1).flip(1).cummin(1).values.flip(1)
+    earlier = (before >= 0) & ((after > last) | (steps - before <= after - steps))
+    nearest = torch.where(earlier, before, after).clamp(0, last)
+    return background.gather(1, nearest.unsqueeze(-1).expand_as(background))
+
+
+def _answers(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Array:
+    """Predictions (B, K) in float64, logits less the mean over classes; rounding noise around a constant is 0."""
+    found = in_batches(function, asked)
+    if found.ndim > 2 or found.is_complex() or 0 in found.shape:
+        got = f"{tuple(found.shape)} of {found.dtype}"
+        raise ValueError(f"function must return real numbers of shape (B,), (B, 1) or (B, K), got {got}")
+    require_finite("the function's predictions", found)
+    answers: Array = found.reshape(len(found), -1).cpu().double().numpy()
+    rounding = torch.finfo(found.dtype).eps if found.is_floating_point() else 0.0
+    noise = rounding * np.abs(answers).max()
+    if answers.shape[1] > 1:
+        answers = answers - answers.mean(1, keepdims=True)
+    return answers if np.abs(answers - answers.mean(0)).max() > noise else np.zeros_like(answers)
+
+
+def _result(
+    grids: list[Array], alone: Array, kind: str, draws: int, numbers: np.random.Generator
+) -> Exchange:
+    # A transient on its own background is the signal.
+    whole = np.concatenate([grid[range(len(grid)), range(len(grid))] for grid in grids])
+    sums = np.sum([sums_of_squares(grid) for grid in grids], 0)
+    transient, background, interaction = component_shares(sums, [len(grid) for grid in grids])[0].tolist()
+    ends = np.full((3, 2), np.nan)
+    if sums.sum() > 0:
+        ends = resampled_intervals(grids, draws, numbers)
+    intervals = [(low, high) for low, high in ends.tolist()]
+    return Exchange(
+        transient=transient,
+        background=background,
+        interaction=interaction,
+        transient_interval=intervals[0],
+        background_interval=intervals[1],
+        interaction_interval=intervals[2],
+        background_alone=_squared_correlation(whole, alone),
+        kind=kind,
+        trajectories=sum(len(grid) for grid in grids),
+    )
+
+
+def _squared_correlation(first: Array, second: Array) -> float:
+    """Squared correlation over trajectories, all outputs together; 0 if one of them does not vary."""
+    first, second = first - first.mean(0), second - second.mean(0)
+    scale = float((first**2).sum() * (second**2).sum())
+    return min(float((first * second).sum()) ** 2 / scale, 1.0) if scale > 0 else 0.0

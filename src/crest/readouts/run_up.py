@@ -1,0 +1,122 @@
+"""The run-up: what an encoder shows at the ends of every trajectory by itself, and no event does.
+
+A recurrent state starts at zero and runs up, a convolution sees zeros beyond the ends. Both look transient, in every
+trajectory at the same steps: that is how they are told from events.
+"""
+
+import torch
+from torch import Tensor
+
+from crest.arrays import Profile, StepMask
+from crest.readouts.running import RunningAverages
+
+# our choice: docs/choices.md#run-up
+_STARTS = 4.0
+_ENDS = 2.0
+_SMOOTH = 5
+_LONGEST = 0.25
+_TRAJECTORIES = 8
+
+
+def run_up_steps(profile: Profile, mask: StepMask | None = None) -> Tensor:
+    """How many steps at the start and at the end (2,) of these trajectories (B, T) are the encoder's own.
+
+    The median over trajectories of the transience at each distance from an end, in units of its median over all
+    distances: a run-up begins where it is above 4 within the first steps, and lasts until its average over five steps
+    falls below 2. At most a quarter of the steps; none in fewer than 8 trajectories, which could share an event by chance.
+
+    Example:
+        >>> profile = torch.ones(16, 64)
+        >>> profile[:, :6] = 50.0
+        >>> run_up_steps(profile)
+        tensor([6., 0.])
+    """
+    if mask is None:
+        ends = (profile, profile.flip(1))
+    else:
+        ends = (_from_first(profile, mask), _from_first(profile.flip(1), mask.flip(1)))
+    found = torch.stack([_leading(end) for end in ends])
+    return torch.where(enough_for_a_run_up(profile, mask), found, 0.0)
+
+
+def enough_for_a_run_up(profile: Profile, mask: StepMask | None = None) -> Tensor:
+    """Whether there are trajectories enough to tell a run-up from an event that a few share by chance."""
+    rows = mask.any(1).sum() if mask is not None else torch.tensor(len(profile), device=profile.device)
+    return rows >= _TRAJECTORIES
+
+
+def _from_first(profile: Profile, mask: StepMask) -> Profile:
+    """The valid steps of each row from the first on, then NaN; gaps are closed."""
+    order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
+    return profile.masked_fill(~mask, torch.nan).gather(1, order)
+
+
+def _leading(profile: Profile) -> Tensor:
+    """Length of the run-up at the first steps of the profiles, which may end in NaN."""
+    common = profile.nanmedian(0).values
+    steps = common.isfinite().sum()
+    ratio = common / common.nanmedian()
+    # A profile that is zero nearly everywhere has no scale to compare with.
+    ratio = torch.where(ratio.isfinite(), ratio, 0.0)
+    padded = torch.nn.functional.pad(ratio, (0, _SMOOTH - 1))
+    smooth = torch.stack([padded[shift : shift + len(ratio)] for shift in range(_SMOOTH)]).mean(0)
+    length = (smooth > _ENDS).to(profile.dtype).cumprod(0).sum()
+    begins = ratio[:_SMOOTH].amax() > _STARTS
+    return torch.where(begins, length.minimum((_LONGEST * steps).floor()), 0.0).to(profile.dtype)
+
+
+class RunUp(RunningAverages):
+    """The run-up at both ends, averaged over training batches.
+
+    Example:
+        >>> run_up = RunUp(momentum=0.95)
+        >>> profile = torch.ones(16, 64)
+        >>> profile[:, -3:] = 50.0
+        >>> run_up.observe(profile, None)
+        >>> run_up.steps
+        tensor([0., 3.])
+    """
+
+    start: Tensor
+    end: Tensor
+
+    def __init__(self, momentum: float) -> None:
+        super().__init__(momentum, start=torch.zeros(()), end=torch.zeros(()))
+
+    @property
+    def steps(self) -> Tensor:
+        """Whole steps at the start and at the end (2,); zero until a batch was seen."""
+        return torch.stack([self.start, self.end]).round()
+
+    def extra_repr(self) -> str:
+        """What was found, for `print(model)`."""
+        if self.start.is_meta or not int(self.batches):
+            return "no batch seen"
+        start, end = self.steps.long().tolist()
+        return f"{start} steps at the start and {end} at the end are left out"
+
+    def observe(self, profile: Profile, mask: StepMask | None) -> None:
+        """Move the averages towards what this batch shows; a batch of few trajectories does not count."""
+        start, end = run_up_steps(profile, mask).to(self.start)
+        self.move(enough_for_a_run_up(profile, mask), start=start, end=end)
+
+    def average(self, found: list[Tensor]) -> None:
+        """Set the averages to the plain ones over what was found in some batches."""
+        if found:
+            start, end = torch.stack(found).mean(0)
+            self.start.copy_(start)
+            self.end.copy_(end)
+            self.batches.fill_(len(found))
+
+
+def without_run_up(mask: StepMask, steps: Tensor) -> StepMask:
+    """The valid steps less `steps` (2,) of them at the start and at the end; all of them where none would be left.
+
+    Example:
+        >>> without_run_up(torch.ones(1, 6, dtype=torch.bool), torch.tensor([2.0, 1.0]))
+        tensor([[False, False,  True,  True,  True, False]])
+    """
+    place = mask.to(torch.int64).cumsum(1)
+    total = place[:, -1:]
+    inside = mask & (place > steps[0]) & (total - place >= steps[1])
+    return torch.where(inside.any(1, keepdim=True), inside, mask)

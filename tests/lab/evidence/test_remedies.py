@@ -1,0 +1,112 @@
+"""The remedies' tables, and the rule on numbers made up."""
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT, picked
+from crest.lab.evidence.remedy_runs import TEN_PLACES, Outcome
+from crest.lab.runs.record import Shares
+from crest.lab.runs.spec import RunSpec
+from evidence_made import Numbers, claims, shown
+
+# ID error, OOD error and transient share by readout and remedy: exchange follows the transient at a fair price.
+NUMBERS = {
+    ("scored_attention", "none"): Numbers(id=0.10, ood=0.80, transient=0.2, again=(0.2, 0.5, 0.6)),
+    ("scored_attention", "high_pass"): Numbers(id=0.11, ood=0.60, transient=0.4),
+    ("scored_attention", "jitter"): Numbers(id=0.12, ood=0.70, transient=0.3),
+    ("scored_attention", "exchange"): Numbers(id=0.13, ood=0.31, transient=0.9),
+    ("crest", "none"): Numbers(id=0.15, ood=0.30, transient=0.95),
+    ("crest", "exchange"): Numbers(id=0.16, ood=0.35, transient=0.92),
+}
+BASELINES = {"last": 0.8, "mean": 0.7}
+
+
+def usual(spec: RunSpec) -> Numbers:
+    if spec.readout in BASELINES:
+        return Numbers(ood=BASELINES[spec.readout])
+    return NUMBERS[spec.readout, spec.remedy]
+
+
+def changed(**changes: Numbers) -> Callable[[RunSpec], Numbers]:
+    """The usual numbers, with those of some remedies changed: `crest_none=Numbers(...)`."""
+    return lambda spec: changes.get(f"{spec.readout}_{spec.remedy}") or usual(spec)
+
+
+def test_the_rule_picks_by_share_and_id_error_alone() -> None:
+    there = shown(REMEDIES_EXPERIMENT, usual)
+    rule = next(table for table in there.tables if table.name == "rule")
+    assert {row[1] for row in rule.rows} == {"exchange"}
+    row = rule.rows[0]
+    assert row[2:] == ("0.800", "0.310", "−61 %", "CREST", "0.300", "+3 %")
+    starred = [row[:2] for row in there.tables[0].rows if row[1].endswith("*")]
+    assert starred == [(place.name, "exchange *") for place in TEN_PLACES]
+
+
+def test_every_claim_holds_on_numbers_that_are_good() -> None:
+    found = claims(REMEDIES_EXPERIMENT, usual)
+    assert [claim.verdict for claim in found] == ["holds"] * 6
+    assert found[0].measured.startswith("worst: −61.3 %")
+    assert found[3].measured == "exchange: −61.3 % on SG-Drive, CNN"
+    assert found[4].measured.startswith("rank correlation 0.9")
+    assert "on 5 of 5 seeds" in found[5].measured
+
+
+def test_a_pick_that_is_worse_somewhere_is_told() -> None:
+    def rule(spec: RunSpec) -> Numbers:
+        worse = (spec.system, spec.encoder) == ("impact", "gru") and spec.remedy == "exchange"
+        return dataclasses.replace(usual(spec), ood=0.9) if worse else usual(spec)
+
+    never = claims(REMEDIES_EXPERIMENT, rule)[0]
+    assert never.verdict == "partly"
+    assert never.measured == "worst: +12.5 % with Impact, GRU"
+
+
+def test_one_seed_that_is_not_low_enough_breaks_the_recurrent_claim() -> None:
+    def rule(spec: RunSpec) -> Numbers:
+        high = (spec.readout, spec.encoder, spec.remedy, spec.seed) == ("crest", "gru", "none", 3)
+        return dataclasses.replace(usual(spec), ood=0.5) if high else usual(spec)
+
+    assert claims(REMEDIES_EXPERIMENT, rule)[5].verdict == "partly"
+
+
+def test_where_the_rule_cannot_tell_the_model_stays() -> None:
+    low = dict.fromkeys(("transient",), 0.3)
+    rule = changed(
+        crest_none=dataclasses.replace(NUMBERS["crest", "none"], **low),
+        crest_exchange=dataclasses.replace(NUMBERS["crest", "exchange"], **low),
+        scored_attention_exchange=dataclasses.replace(NUMBERS["scored_attention", "exchange"], **low),
+        scored_attention_none=dataclasses.replace(NUMBERS["scored_attention", "none"], again=(0.2, 0.5, 0.1)),
+    )
+    table = next(table for table in shown(REMEDIES_EXPERIMENT, rule).tables if table.name == "rule")
+    assert {row[1] for row in table.rows} == {"attention (cannot tell)"}
+    assert {row[4] for row in table.rows} == {"+0 %"}
+
+
+def test_means_are_over_the_seeds_that_all_remedies_have() -> None:
+    there = shown(REMEDIES_EXPERIMENT, usual, without=lambda spec: spec.readout == "crest" and spec.seed > 1)
+    assert {row[-1] for row in there.tables[0].rows} == {"2"}
+    verdicts = [claim.verdict for claim in there.claims]
+    assert verdicts == ["not measured"] * 6
+    nothing = shown(REMEDIES_EXPERIMENT, usual, without=lambda spec: spec.readout == "crest")
+    assert nothing.tables[0].rows == ()
+    assert nothing.charts == ()
+
+
+def test_regret_is_against_the_best_in_hindsight() -> None:
+    def outcome(seen: float, unseen: float, transient: float) -> dict[int, Outcome]:
+        shares = Shares(transient=transient, background=1 - transient, interaction=0.0, background_alone=0.0)
+        return {0: Outcome(id=seen, ood=unseen, shares=shares)}
+
+    pick = picked(TEN_PLACES[0], {"attention": outcome(0.1, 0.5, 0.9), "CREST": outcome(0.2, 0.4, 0.9)})
+    assert (pick.name, pick.best) == ("attention", "CREST")
+    assert pick.regret == pytest.approx(0.25)
+    assert pick.change == 0
+
+
+def test_the_chart_has_a_point_for_each_model() -> None:
+    panels = shown(REMEDIES_EXPERIMENT, usual).charts[0].panels
+    assert [panel.title for panel in panels] == ["SG-Drive", "Impact"]
+    points = sum(len(series.x) for panel in panels for series in panel.series)
+    assert points == sum(8 * len(place.seeds) for place in TEN_PLACES)

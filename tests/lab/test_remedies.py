@@ -1,0 +1,66 @@
+"""Remedies as an axis of runs: what each does to the signals, and that it reaches training."""
+
+import pytest
+import torch
+
+from crest import rng
+from crest.lab.model import make_model
+from crest.lab.remedies import REMEDIES, make_remedy
+from crest.lab.training import Schedule, fit
+from crest.systems import Sizes, make_system
+
+
+def signals() -> torch.Tensor:
+    return (
+        torch.randn(8, 40, 2, generator=torch.Generator().manual_seed(0)) + torch.arange(8.0)[:, None, None]
+    )
+
+
+def test_none_does_nothing() -> None:
+    remedy = make_remedy("none")
+    assert remedy.front() is None
+    assert remedy.augmentation(torch.Generator()) is None
+
+
+def test_a_filter_stands_in_front_of_the_encoder() -> None:
+    model = make_model(
+        "pointwise", "mean", channels=2, seed=0, front=make_remedy("high_pass", kind="level").front()
+    )
+    moved = signals() + 100.0
+    torch.testing.assert_close(model.eval()(moved), model(signals()), rtol=0, atol=1e-4)
+    bare = make_model("pointwise", "mean", channels=2, seed=0).eval()
+    assert model.state_dict().keys() == bare.state_dict().keys()
+    assert (bare(moved) - bare(signals())).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("name", ["jitter", "exchange"])
+def test_an_augmentation_changes_batches_and_repeats_with_its_generator(name: str) -> None:
+    remedy = make_remedy(name)
+    assert remedy.front() is None
+    first, again = (remedy.augmentation(rng.torch_generator(7, "remedy")) for _ in range(2))
+    changed = first(signals())
+    assert not torch.equal(changed, signals())
+    assert torch.equal(changed, again(signals()))
+
+
+@pytest.mark.parametrize("name", sorted(REMEDIES))
+def test_training_sees_it(name: str) -> None:
+    """With an augmentation the same seed ends in other weights; a filter is part of the model."""
+    splits = make_system("gear").splits(1000, Sizes(train=16, id=4, ood=4))
+    remedy = make_remedy(name)
+    weights = []
+    for augmentation in (None, remedy.augmentation(rng.torch_generator(0, "remedy"))):
+        model = make_model(
+            "pointwise", "mean", channels=splits.train.x.shape[2], seed=0, front=remedy.front()
+        )
+        schedule = Schedule(epochs=1, batch=8)
+        fit(model, splits.train, splits.id, schedule=schedule, seed=0, augmentation=augmentation)
+        weights.append(model.head.weight.detach().clone())
+    assert torch.equal(*weights) == (name in ("none", "high_pass"))
+
+
+def test_options_are_checked_when_a_spec_is_written() -> None:
+    with pytest.raises(ValueError, match=r"^remedy must be one of none, high_pass"):
+        make_remedy("hope")
+    with pytest.raises(ValueError, match=r"^probability must lie in"):
+        make_remedy("exchange", probability=2.0)
