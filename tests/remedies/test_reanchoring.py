@@ -107,8 +107,20 @@ def test_the_encoder_runs_twice_at_most() -> None:
     reanchored(model, batches(x, y))
     assert model.runs == 2 * 3
     model = net()
-    reanchored(model, batches(x, y), budgets=("trajectory", 0.1))
+    reanchored(model, batches(x, y), budgets=("trajectory", 0.1), run_up=0)
     assert model.runs == 3
+
+
+def test_every_budget_learns_the_run_up() -> None:
+    x, y = data()
+    x[:, :6] += 3.0 * torch.exp(-torch.arange(6.0)).unsqueeze(1)
+    model = net()
+    reanchored(model, batches(x, y), budgets=(0.1,))
+    readout = CrestReadout(0.1).calibrate(model.encoder(part).detach() for part, _ in batches(x, y))
+    features = model.encoder(x).detach()
+    assert int(readout.eval().select(features).run_up[0]) > 0
+    assert torch.equal(model.pool.readout.select(features).run_up, readout.select(features).run_up)
+    assert model.pool.readout.state_dict().keys() == readout.state_dict().keys()
 
 
 def test_a_shuffled_loader_gives_the_same() -> None:
