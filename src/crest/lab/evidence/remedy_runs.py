@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
 from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
@@ -54,17 +55,24 @@ class RemedyPlace:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Fields of its specs."""
+        """Fields of all of its specs."""
         shared = ("system", "regime", "system_options", "encoder")
         return {**{name: getattr(self, name) for name in shared}, "sizes": _SIZES}
+
+    def trained(self, remedy: str) -> dict[str, Any]:
+        """Fields of the specs of a remedy; CREST's constants count steps of the signals, whatever the encoder's stride."""
+        fields = {**self.fields, **_TRAINED[remedy]}
+        stride = ENCODERS[self.encoder].stride
+        strided = fields["readout"] == "crest" and stride > 1
+        return {**fields, "readout_options": {"stride": stride} if strided else {}}
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Every remedy on every seed, seed by seed; re-anchoring is measured on the plain model."""
         variants = [
-            {**fields, "measures": ("exchange", "reanchor") if name == PLAIN else ("exchange",)}
-            for name, fields in _TRAINED.items()
+            {**self.trained(name), "measures": ("exchange", "reanchor") if name == PLAIN else ("exchange",)}
+            for name in _TRAINED
         ]
-        return tuple(spec for seed in self.seeds for spec in grid([self.fields], variants, seed=seed))
+        return tuple(spec for seed in self.seeds for spec in grid(variants, seed=seed))
 
 
 TEN_PLACES = tuple(
@@ -104,7 +112,7 @@ class ModelOutcome:
 
 def outcomes(found: Found, place: RemedyPlace) -> dict[str, dict[int, ModelOutcome]]:
     """The outcomes in a place by remedy and seed: of the seeds that all remedies have so far, so that means compare."""
-    records = {name: found.of(**place.fields, **fields) for name, fields in _TRAINED.items()}
+    records = {name: found.of(**place.trained(name)) for name in _TRAINED}
     shared = set.intersection(*({record.spec.seed for record in kept} for kept in records.values()))
     if not shared:
         return {}
