@@ -3,11 +3,8 @@
 import dataclasses
 from collections.abc import Callable
 
-import pytest
-
-from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT, picked
-from crest.lab.evidence.remedy_runs import TEN_PLACES, ModelOutcome
-from crest.lab.runs.record import Shares
+from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT
+from crest.lab.evidence.remedy_runs import TEN_PLACES
 from crest.lab.runs.spec import RunSpec
 from evidence_made import Numbers, claims, shown
 
@@ -20,12 +17,9 @@ NUMBERS = {
     ("crest", "none"): Numbers(id=0.15, ood=0.30, transient=0.95),
     ("crest", "exchange"): Numbers(id=0.16, ood=0.35, transient=0.92),
 }
-BASELINES = {"last": 0.8, "mean": 0.7}
 
 
 def usual(spec: RunSpec) -> Numbers:
-    if spec.readout in BASELINES:
-        return Numbers(ood=BASELINES[spec.readout])
     return NUMBERS[spec.readout, spec.remedy]
 
 
@@ -46,11 +40,10 @@ def test_the_rule_picks_by_share_and_id_error_alone() -> None:
 
 def test_every_claim_holds_on_numbers_that_are_good() -> None:
     found = claims(REMEDIES_EXPERIMENT, usual)
-    assert [claim.verdict for claim in found] == ["holds"] * 6
+    assert [claim.verdict for claim in found] == ["holds"] * 5
     assert found[0].measured.startswith("worst: −61.3 %")
     assert found[3].measured == "exchange: −61.3 % on SG-Drive, CNN"
     assert found[4].measured.startswith("rank correlation 0.9")
-    assert "on 5 of 5 seeds" in found[5].measured
 
 
 def test_a_pick_that_is_worse_somewhere_is_told() -> None:
@@ -61,14 +54,6 @@ def test_a_pick_that_is_worse_somewhere_is_told() -> None:
     never = claims(REMEDIES_EXPERIMENT, rule)[0]
     assert never.verdict == "partly"
     assert never.measured == "worst: +12.5 % with Impact, GRU"
-
-
-def test_one_seed_that_is_not_low_enough_breaks_the_recurrent_claim() -> None:
-    def rule(spec: RunSpec) -> Numbers:
-        high = (spec.readout, spec.encoder, spec.remedy, spec.seed) == ("crest", "gru", "none", 3)
-        return dataclasses.replace(usual(spec), ood=0.5) if high else usual(spec)
-
-    assert claims(REMEDIES_EXPERIMENT, rule)[5].verdict == "partly"
 
 
 def test_where_the_rule_cannot_tell_the_model_stays() -> None:
@@ -87,22 +72,11 @@ def test_where_the_rule_cannot_tell_the_model_stays() -> None:
 def test_means_are_over_the_seeds_that_all_remedies_have() -> None:
     there = shown(REMEDIES_EXPERIMENT, usual, without=lambda spec: spec.readout == "crest" and spec.seed > 1)
     assert {row[-1] for row in there.tables[0].rows} == {"2"}
-    verdicts = [claim.verdict for claim in there.claims]
-    assert verdicts == ["not measured"] * 6
+    assert there.claims[0].seeds == 2
     nothing = shown(REMEDIES_EXPERIMENT, usual, without=lambda spec: spec.readout == "crest")
     assert nothing.tables[0].rows == ()
+    assert {claim.verdict for claim in nothing.claims} == {"not measured"}
     assert nothing.charts == ()
-
-
-def test_regret_is_against_the_best_in_hindsight() -> None:
-    def outcome(seen: float, unseen: float, transient: float) -> dict[int, ModelOutcome]:
-        shares = Shares(transient=transient, background=1 - transient, interaction=0.0, background_alone=0.0)
-        return {0: ModelOutcome(id=seen, ood=unseen, shares=shares)}
-
-    pick = picked(TEN_PLACES[0], {"attention": outcome(0.1, 0.5, 0.9), "CREST": outcome(0.2, 0.4, 0.9)})
-    assert (pick.name, pick.best) == ("attention", "CREST")
-    assert pick.regret == pytest.approx(0.25)
-    assert pick.change == 0
 
 
 def test_the_chart_has_a_point_for_each_model() -> None:

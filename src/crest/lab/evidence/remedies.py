@@ -1,15 +1,12 @@
 """Remedies for the models that people have: what helps each encoder, and a rule that tells without field labels."""
 
-import dataclasses
-import statistics
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from scipy.stats import spearmanr
 
-from crest.choice import Choice, choose
-from crest.lab.evidence.compare import by_seed, error_text, percent
+from crest.lab.evidence.compare import percent
 from crest.lab.evidence.experiment import Experiment, Found
+from crest.lab.evidence.remedy_rule import BEYOND, PICK_CLAIMS, Picked, judged_picks, picked, rule_table
 from crest.lab.evidence.remedy_runs import (
     BEARING_PLACES,
     HARD_PLACES,
@@ -17,97 +14,18 @@ from crest.lab.evidence.remedy_runs import (
     REMEDY_NAMES,
     TEN_PLACES,
     ModelOutcome,
+    RemedyModels,
     RemedyPlace,
     mean_of,
     outcomes,
     seed_by_seed,
 )
-from crest.lab.evidence.settings import FIVE
 from crest.lab.evidence.shown import Chart, Claim, Panel, Series, Shown, Table
-from crest.lab.evidence.stats import Spread, paired
-from crest.lab.runs.grid import grid
-from crest.lab.runs.record import Record
-from crest.probes.exchange import TRAJECTORIES, Exchange
-from crest.systems import Sizes
+from crest.lab.evidence.stats import Spread
 
-_BEYOND = "beyond the paper"
-_NEVER_WORSE = Claim(
-    text="What the rule picks is nowhere more than 5 % worse out of distribution than plain attention",
-    paper=_BEYOND,
-)
-_BETTER = Claim(
-    text="What the rule picks is at least 30 % better than plain attention in the median place", paper=_BEYOND
-)
-_NEAR_BEST = Claim(
-    text="What the rule picks is within 15 % of the best in hindsight in the median place", paper=_BEYOND
-)
 _PREDICTS = Claim(
-    text="The share that does not follow the transient orders the OOD errors, without a label", paper=_BEYOND
+    text="The share that does not follow the transient orders the OOD errors, without a label", paper=BEYOND
 )
-_HALVES = Claim(
-    text="With an ordinary CNN, where the cue is a slow level, the pick halves the OOD error", paper=_BEYOND
-)
-_PICKS = (_NEVER_WORSE, _BETTER, _NEAR_BEST, _HALVES)
-_RECURRENT = Claim(
-    text="With a GRU on SG-Drive, run-up left out, CREST is 34 % below last state, ERM and group DRO on every seed",
-    paper="0.96 against about 1.46, −34 %",
-)
-_CHANGE = -0.34
-
-_Models: TypeAlias = Mapping[str, Mapping[int, ModelOutcome]]
-"""The trained models of a place, by remedy and seed."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Picked:
-    """What the rule picks in a place, beside what nobody knows without field labels."""
-
-    place: RemedyPlace
-    means: Mapping[str, ModelOutcome]
-    choice: Choice
-
-    @property
-    def name(self) -> str:
-        """The pick; where the rule cannot tell, the model stays as it is."""
-        return self.choice.name or PLAIN
-
-    @property
-    def best(self) -> str:
-        """The best in hindsight."""
-        return min(self.means, key=lambda name: self.means[name].ood)
-
-    @property
-    def change(self) -> float:
-        """Relative change of the OOD error against plain attention."""
-        return self.means[self.name].ood / self.means[PLAIN].ood - 1
-
-    @property
-    def regret(self) -> float:
-        """How far above the best in hindsight, as a share of it."""
-        return self.means[self.name].ood / self.means[self.best].ood - 1
-
-
-def picked(place: RemedyPlace, models: _Models) -> Picked:
-    """The pick of the rule, from the means over seeds."""
-    means = {name: mean_of(by_seed) for name, by_seed in models.items()}
-    choice = choose({name: (_tested(one), one.id) for name, one in means.items()})
-    return Picked(place=place, means=means, choice=choice)
-
-
-def _tested(one: ModelOutcome) -> Exchange:
-    """The shares in the form that the rule takes; a mean over seeds has no interval of its own."""
-    shares = one.shares
-    return Exchange(
-        transient=shares.transient,
-        background=shares.background,
-        interaction=shares.interaction,
-        transient_interval=(shares.transient, shares.transient),
-        background_interval=(shares.background, shares.background),
-        interaction_interval=(shares.interaction, shares.interaction),
-        background_alone=shares.background_alone,
-        kind="core",
-        trajectories=TRAJECTORIES,
-    )
 
 
 def _spread(by_seed: Mapping[int, ModelOutcome], part: str) -> str:
@@ -119,7 +37,7 @@ def _share_text(by_seed: Mapping[int, ModelOutcome], part: str) -> str:
 
 
 def _remedy_table(
-    name: str, caption: str, everywhere: Mapping[RemedyPlace, _Models], picks: Sequence[Picked]
+    name: str, caption: str, everywhere: Mapping[RemedyPlace, RemedyModels], picks: Sequence[Picked]
 ) -> Table:
     chosen = {(pick.place, pick.name) for pick in picks}
     rows = []
@@ -143,39 +61,7 @@ def _remedy_table(
     return Table(name=name, caption=caption, header=header, rows=tuple(rows))
 
 
-def _rule_table(picks: Sequence[Picked]) -> Table:
-    rows = tuple(
-        (
-            pick.place.name,
-            pick.name if pick.choice.name else f"{PLAIN} (cannot tell)",
-            f"{pick.means[PLAIN].ood:.3f}",
-            f"{pick.means[pick.name].ood:.3f}",
-            percent(pick.change),
-            pick.best,
-            f"{pick.means[pick.best].ood:.3f}",
-            percent(pick.regret),
-        )
-        for pick in picks
-    )
-    return Table(
-        name="rule",
-        caption="What the rule picks from ID errors and shares alone, and its regret against the best in hindsight, "
-        "which needs field labels to know. Means over seeds.",
-        header=(
-            "system, encoder",
-            "pick",
-            "OOD, plain",
-            "OOD, pick",
-            "ΔOOD",
-            "best in hindsight",
-            "OOD, best",
-            "regret",
-        ),
-        rows=rows,
-    )
-
-
-def _chart(everywhere: Mapping[RemedyPlace, _Models]) -> Chart:
+def _chart(everywhere: Mapping[RemedyPlace, RemedyModels]) -> Chart:
     """A point for each trained model."""
     colours = {PLAIN: "scored_attention", "CREST": "crest", "CREST + exchange": "core", "high-pass": "id"}
     panels = []
@@ -225,7 +111,7 @@ def _rank(models: Sequence[ModelOutcome]) -> float:
     return float(found.statistic)
 
 
-def _prediction(everywhere: Mapping[RemedyPlace, _Models]) -> Claim:
+def _prediction(everywhere: Mapping[RemedyPlace, RemedyModels]) -> Claim:
     by_system: dict[str, list[ModelOutcome]] = {}
     for place, models in everywhere.items():
         by_system.setdefault(place.system, []).extend(
@@ -242,86 +128,6 @@ def _prediction(everywhere: Mapping[RemedyPlace, _Models]) -> Claim:
     )
 
 
-def _judged_picks(picks: Sequence[Picked]) -> tuple[Claim, ...]:
-    changes = [pick.change for pick in picks]
-    worst = max(picks, key=lambda pick: pick.change)
-    median, regret = statistics.median(changes), statistics.median(pick.regret for pick in picks)
-    seeds = min(len(pick.place.seeds) for pick in picks)
-    slow = next(pick for pick in picks if (pick.place.system, pick.place.encoder) == ("gear", "cnn"))
-    return (
-        _NEVER_WORSE.judged(
-            f"worst: {percent(worst.change, 1)} with {worst.place.name}",
-            holds=worst.change <= 0.05,
-            partly=sum(change <= 0.05 for change in changes) > len(changes) / 2,
-            bar="5 % or less in each of the ten places",
-            seeds=seeds,
-        ),
-        _BETTER.judged(
-            f"median {percent(median, 1)}",
-            holds=median <= -0.3,
-            partly=median < 0,
-            bar="−30 % or below",
-            seeds=seeds,
-        ),
-        _NEAR_BEST.judged(
-            f"median regret {percent(regret, 1)}",
-            holds=regret <= 0.15,
-            partly=regret <= 0.5,
-            bar="15 % or less",
-            seeds=seeds,
-        ),
-        _HALVES.judged(
-            f"{slow.name}: {percent(slow.change, 1)} on {slow.place.name}",
-            holds=slow.change <= -0.5,
-            partly=slow.change < 0,
-            bar="−50 % or below on SG-Drive, whose cue is the level of the speed",
-            seeds=len(slow.place.seeds),
-        ),
-    )
-
-
-def _recurrent(found: Found) -> dict[str, list[Record]]:
-    fields = {"system": "gear", "encoder": "gru", "remedy": "none", "sizes": Sizes()}
-    return {
-        "last state": found.of(**fields, readout="last"),
-        "ERM (mean)": found.of(**fields, readout="mean", objective="mse"),
-        "group DRO (mean)": found.of(**fields, readout="mean", objective="group_dro"),
-        "CREST": found.of(**fields, readout="crest"),
-    }
-
-
-def _recurrent_claim(groups: Mapping[str, list[Record]]) -> Claim:
-    if any(len(records) < len(FIVE) for records in groups.values()):
-        return _RECURRENT
-    crest = by_seed(groups["CREST"])
-    others = {name: by_seed(records) for name, records in groups.items() if name != "CREST"}
-    below = sum(
-        all(crest[seed] <= (1 + _CHANGE) * errors[seed] for errors in others.values()) for seed in crest
-    )
-    results = {name: paired(crest, errors) for name, errors in others.items()}
-    words = ", ".join(f"{percent(result.change, 1)} against {name}" for name, result in results.items())
-    return _RECURRENT.judged(
-        f"{words}; below each by that much on {below} of {len(crest)} seeds",
-        holds=below == len(crest),
-        partly=max(result.change for result in results.values()) < 0,
-        bar=f"{percent(_CHANGE)} or below against each, on every seed",
-        seeds=len(crest),
-    )
-
-
-def _recurrent_table(groups: Mapping[str, list[Record]]) -> Table:
-    rows = tuple(
-        (name, error_text(records, "id"), error_text(records), f"{len(records)}")
-        for name, records in groups.items()
-    )
-    return Table(
-        name="recurrent",
-        caption="SG-Drive with a GRU, 1024 training trajectories: CREST leaves the run-up of the state out.",
-        header=("readout", "ID", "OOD", "seeds"),
-        rows=rows,
-    )
-
-
 def _show(found: Found) -> Shown:
     ten = {place: models for place in TEN_PLACES if (models := outcomes(found, place))}
     others = {
@@ -329,12 +135,10 @@ def _show(found: Found) -> Shown:
     }
     picks = [picked(place, models) for place, models in ten.items()]
     more = [picked(place, models) for place, models in others.items()]
-    whole = all(found.complete(**place.fields) for place in TEN_PLACES)
-    groups = _recurrent(found)
     table = _remedy_table(
         "remedies",
-        "Each remedy with each encoder, 512 training trajectories, on the seeds that all have; the plain model is MLP-scored attention. Transient share: of the prediction's "
-        "variance, when backgrounds are exchanged. * what the rule picks.",
+        "Each remedy with each encoder, 512 training trajectories, on the seeds that all have; the plain model is "
+        "MLP-scored attention. Transient share: of the prediction's variance, when backgrounds are exchanged. * what the rule picks.",
         ten,
         picks,
     )
@@ -345,13 +149,11 @@ def _show(found: Found) -> Shown:
         more,
     )
     return Shown(
-        tables=(table, _rule_table([*picks, *more]), limits, _recurrent_table(groups)),
+        tables=(table, rule_table([*picks, *more]), limits),
         charts=(_chart(ten),) if ten else (),
-        claims=(
-            *(_judged_picks(picks) if whole else _PICKS),
-            _prediction(ten) if whole else _PREDICTS,
-            _recurrent_claim(groups),
-        ),
+        claims=(*judged_picks(picks), _prediction(ten))
+        if len(ten) == len(TEN_PLACES)
+        else (*PICK_CLAIMS, _PREDICTS),
         notes=(
             "The rule sees ID errors and shares, which need no label from the field; OOD errors stand here to judge it.",
             "Where the rule cannot tell, the model counts as left as it is.",
@@ -364,9 +166,5 @@ REMEDIES_EXPERIMENT = Experiment(
     evidence="Beyond the paper: docs/remedies.md",
     summary="What helps a CNN, a GRU or a Transformer, and can one tell without field labels?",
     show=_show,
-    runs=(
-        *seed_by_seed((*TEN_PLACES, *HARD_PLACES, *BEARING_PLACES)),
-        *grid(seed=FIVE, system="gear", encoder="gru", readout=["last", "mean", "crest"]),
-        *grid(seed=FIVE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
-    ),
+    runs=seed_by_seed((*TEN_PLACES, *HARD_PLACES, *BEARING_PLACES)),
 )

@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
@@ -110,7 +110,11 @@ class ModelOutcome:
     shares: Shares
 
 
-def outcomes(found: Found, place: RemedyPlace) -> dict[str, dict[int, ModelOutcome]]:
+RemedyModels: TypeAlias = Mapping[str, Mapping[int, ModelOutcome]]
+"""The trained models of a place, by remedy and seed."""
+
+
+def outcomes(found: Found, place: RemedyPlace) -> RemedyModels:
     """The outcomes in a place by remedy and seed: of the seeds that all remedies have so far, so that means compare."""
     records = {name: found.of(**place.trained(name)) for name in _TRAINED}
     shared = set.intersection(*({record.spec.seed for record in kept} for kept in records.values()))
