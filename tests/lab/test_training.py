@@ -60,6 +60,7 @@ def test_fit_is_never_handed_the_ood_split() -> None:
         "schedule",
         "seed",
         "objective",
+        "augmentation",
         "keep",
         "observer",
         "observe_every",

@@ -78,7 +78,7 @@ def make_remedy(name: str, **options: Any) -> Remedy:
 
     Example:
         >>> make_remedy("high_pass", kind="level").front()
-        HighPass(kind='level')
+        HighPass('level')
     """
     require_choice("remedy", name, REMEDIES)
     return REMEDIES[name](**options)

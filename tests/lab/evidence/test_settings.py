@@ -1,5 +1,6 @@
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.settings import (
+    FIRST_FORMS,
     FIRST_TRANSFORMER,
     FIVE,
     FORMS,
@@ -27,7 +28,7 @@ def test_every_readout_but_the_last_state_is_compared_on_the_simulators() -> Non
 
 def test_the_first_transformer_is_the_published_one() -> None:
     """Its record was made when the encoder had no other positions and no schedule but this."""
-    spec = RunSpec(**FIRST_TRANSFORMER, system="gear", readout="crest", seed=0)
+    spec = RunSpec(**FIRST_TRANSFORMER, **FIRST_FORMS[2], system="gear", seed=0)
     assert spec.id == "gear-attention-crest-s0-44afe56c76"
     assert RunSpec(encoder="attention", system="gear", readout="crest", seed=0).id != spec.id
 

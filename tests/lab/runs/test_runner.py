@@ -28,6 +28,7 @@ from toy import tiny_spec
 
 NUMBERS = (
     "score", "credit", "budget", "losses", "kept_epoch", "looks", "deletion", "saliency", "traces",
+    "exchange", "reanchored",
 )  # fmt: skip
 
 
@@ -71,7 +72,10 @@ def test_every_readout_can_be_measured_in_every_way(readout: str) -> None:
 @pytest.mark.parametrize("readout", [*READOUTS, *REFERENCES])
 def test_an_encoder_with_a_stride_can_be_measured_in_every_way(readout: str) -> None:
     """Its features have 32 steps where the signals have 128: everything that is written down has those of the signals."""
-    record = run(tiny_spec(encoder="cnn", readout=readout, observe_every=1, measures=MEASURES))
+    blind = [name for name in MEASURES if name not in ("exchange", "reanchor")]
+    measures = tuple(blind if readout in REFERENCES else MEASURES)
+    record = run(tiny_spec(encoder="cnn", readout=readout, observe_every=1, measures=measures))
+    assert (record.exchange is None) == (record.reanchored is None) == (readout in REFERENCES)
     assert {"credit", "random", "events"} <= set(record.deletion)
     untouched = {curve.errors[0] for curve in record.deletion.values()}
     assert len(untouched) == 1
@@ -89,8 +93,8 @@ def test_an_encoder_with_a_stride_can_be_measured_in_every_way(readout: str) -> 
 
 def test_what_is_measured_beside_changes_no_other_number() -> None:
     quiet = numbers(run(tiny_spec()))
-    measured = numbers(run(tiny_spec(measures=("deletion", "saliency", "traces"))))
-    for name in ("deletion", "saliency", "traces"):
+    measured = numbers(run(tiny_spec(measures=MEASURES)))
+    for name in ("deletion", "exchange", "reanchored", "saliency", "traces"):
         assert quiet.pop(name) != measured.pop(name)
     assert quiet == measured
 

@@ -78,6 +78,10 @@ def test_a_spec_survives_pickling() -> None:
         ({"encoder": "lstm"}, "encoder must be one of pointwise, local, gru, attention, cnn, got 'lstm'"),
         ({"readout": "median"}, r"readout must be one of mean, last, .*event_window, got 'median'"),
         ({"objective": "mae"}, "objective must be one of mse, group_dro, event_auxiliary, got 'mae'"),
+        (
+            {"readout": "event_window", "measures": ("exchange",)},
+            "measures must be without exchange and reanchor",
+        ),
         ({"remedy": "hope"}, "remedy must be one of none, high_pass, jitter, exchange, got 'hope'"),
         ({"remedy": "high_pass", "remedy_options": {"kind": "fast"}}, "kind must be one of level, slow"),
         (

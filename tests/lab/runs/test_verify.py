@@ -8,7 +8,7 @@ import pytest
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs import verify as verifying
 from crest.lab.runs.executors import LocalExecutor
-from crest.lab.runs.record import Record
+from crest.lab.runs.record import ReanchoredScore, Record, Shares
 from crest.lab.runs.runner import run
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
@@ -36,7 +36,9 @@ def credited(**changes: float) -> Record:
 
 def test_the_tolerance_is_what_the_docs_say() -> None:
     text = " ".join((DOCS / "choices.md").read_text().split())
-    said = "differ by less than 5 % or 0.01, whichever is more, and credit and budget by less than 0.05"
+    said = (
+        "differ by less than 5 % or 0.01, whichever is more, and credit, budget and shares by less than 0.05"
+    )
     assert said in text
     assert (verifying.RELATIVE_ERROR, verifying.ABSOLUTE_ERROR, verifying.CREDIT) == (0.05, 0.01, 0.05)
 
@@ -73,6 +75,25 @@ def test_every_difference_is_named() -> None:
     assert [text.partition(" was")[0] for text in differences(KEPT, new)] == [
         "ID error", "OOD error", "OOD CiE@1", "OOD ECM",
     ]  # fmt: skip
+
+
+def test_shares_and_the_re_anchored_model_are_compared_too() -> None:
+    shares = Shares(transient=0.5, background=0.4, interaction=0.1, background_alone=0.8)
+    again = ReanchoredScore(score=Score(id=0.2, ood=0.4), exchange=shares, budget="pooled", leave_one_out=0.2)
+    kept = dataclasses.replace(KEPT, exchange=shares, reanchored=again)
+    assert differences(kept, kept) == []
+    moved = dataclasses.replace(shares, transient=0.56)
+    assert differences(kept, dataclasses.replace(kept, exchange=moved)) == [
+        "exchange: transient was 0.5000 and is 0.5600: not within 0.0500"
+    ]
+    other = dataclasses.replace(again, score=Score(id=0.2, ood=0.45), exchange=moved)
+    assert differences(kept, dataclasses.replace(kept, reanchored=other)) == [
+        "re-anchored OOD error was 0.4000 and is 0.4500: not within 0.0200",
+        "re-anchored exchange: transient was 0.5000 and is 0.5600: not within 0.0500",
+    ]
+    assert differences(kept, dataclasses.replace(kept, exchange=None)) == [
+        "exchange is in the kept record alone"
+    ]
 
 
 def test_credit_that_only_one_of_them_has_is_a_difference() -> None:

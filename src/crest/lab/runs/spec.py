@@ -95,6 +95,11 @@ class RunSpec:
         for measure in self.measures:
             require_choice("measures", measure, MEASURES)
         object.__setattr__(self, "measures", tuple(sorted(set(self.measures))))
+        if self.readout in REFERENCES and {"exchange", "reanchor"} & set(self.measures):
+            raise ValueError(
+                f"measures must be without exchange and reanchor for {self.readout}, which sees the events: nobody knows "
+                "them in an exchanged signal"
+            )
         require_fields(self, "be a whole number, 0 or more", "seed", "observe_every")
         # Written out, so that a record says what was done even when the encoder's schedule changes.
         object.__setattr__(self, "schedule", self.training)

@@ -8,8 +8,9 @@ from pathlib import Path
 from crest import rng
 from crest.checks.arguments import require
 from crest.files import held_folder
+from crest.lab.evaluation import Score
 from crest.lab.runs.executors import RunExecutor
-from crest.lab.runs.record import Record
+from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
 from crest.probes import CreditMeans
@@ -46,26 +47,47 @@ class Check:
 def differences(kept: Record, new: Record) -> list[str]:
     """What differs by more than the tolerance between two records of one run, in words; empty where they agree.
 
-    Errors may differ by 5 % of the kept one or by 0.01, whichever is more, credit and budget by 0.05.
+    Errors may differ by 5 % of the kept one or by 0.01, whichever is more, credit, budget and shares by 0.05.
     """
     if kept.id != new.id:
         raise ValueError(f"new must be a record of the run {kept.id}, got {new.id}")
     found: list[str] = []
     for split in ("id", "ood"):
-        then, now = getattr(kept.score, split), getattr(new.score, split)
-        allowed = max(RELATIVE_ERROR * then, ABSOLUTE_ERROR)
-        found += _apart(f"{split.upper()} error", then, now, allowed)
+        found += _errors_apart(f"{split.upper()} error", kept.score, new.score, split)
         found += _credit_apart(split.upper(), kept.credit.get(split), new.credit.get(split))
         if split in kept.budget and split in new.budget:
             then, now = kept.budget[split].epsilon, new.budget[split].epsilon
             found += _apart(f"{split.upper()} budget", then, now, CREDIT)
     found += _credit_apart("saliency:", kept.saliency, new.saliency)
+    found += _shares_apart("exchange", kept.exchange, new.exchange)
+    if kept.reanchored is not None and new.reanchored is not None:
+        before, after = kept.reanchored, new.reanchored
+        for split in ("id", "ood"):
+            found += _errors_apart(f"re-anchored {split.upper()} error", before.score, after.score, split)
+        found += _shares_apart("re-anchored exchange", before.exchange, after.exchange)
     for source in kept.deletion.keys() & new.deletion.keys():
         pairs = zip(kept.deletion[source].errors, new.deletion[source].errors, strict=True)
         for then, now in pairs:
             allowed = max(RELATIVE_ERROR * then, ABSOLUTE_ERROR)
             found += _apart(f"error without steps by {source}", then, now, allowed)
     return found
+
+
+def _errors_apart(name: str, kept: Score, new: Score, split: str) -> list[str]:
+    then, now = getattr(kept, split), getattr(new, split)
+    return _apart(name, then, now, max(RELATIVE_ERROR * then, ABSOLUTE_ERROR))
+
+
+def _shares_apart(name: str, kept: Shares | None, new: Shares | None) -> list[str]:
+    if kept is None or new is None:
+        return [] if kept is new else [f"{name} is in the {'new' if kept is None else 'kept'} record alone"]
+    return [
+        text
+        for field in dataclasses.fields(Shares)
+        for text in _apart(
+            f"{name}: {field.name}", getattr(kept, field.name), getattr(new, field.name), CREDIT
+        )
+    ]
 
 
 def _credit_apart(split: str, kept: CreditMeans | None, new: CreditMeans | None) -> list[str]:
