@@ -10,6 +10,7 @@ from PIL import Image
 from crest.lab.evaluation import Score
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.compare import percent
+from crest.lab.evidence.remedy_runs import REMEDY_NAMES
 from crest.lab.evidence.shown import Claim, Piece, Shown
 from crest.lab.report.readme import (
     FIRST,
@@ -23,6 +24,8 @@ from crest.lab.report.readme import (
     pieces_of,
     place_table,
     regimes_without_help,
+    remedies_by_place,
+    rule_by_place,
     stale,
     with_results,
     write,
@@ -159,6 +162,20 @@ def test_the_manual_shows_the_level_beside_the_readouts(pieces: dict[str, Piece]
     rows = held_load(pieces).splitlines()[2:]
     assert len(rows) > 3
     assert not any("held bearing" in row or "paper" in row for row in rows)
+
+
+def test_the_manual_has_every_remedy_in_every_place_and_one_pick_in_each(pieces: dict[str, Piece]) -> None:
+    header, _, *rows = remedies_by_place(pieces).splitlines()
+    assert header.count("|") == 2 + len(REMEDY_NAMES)
+    assert len(rows) == 15
+    assert all(row.count("*") == 1 for row in rows)
+    assert rows[0].startswith("| SG-Drive, pointwise | 0.100 / 0.400")
+    assert len(rule_by_place(pieces).splitlines()) == 2 + 15
+
+
+def test_remedies_without_records_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="store must have the records of remedies: crest run remedies"):
+        remedies_by_place({"remedies": CATALOG["remedies"].piece(Store(tmp_path))})
 
 
 # -- the claims

@@ -12,11 +12,14 @@ from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
+from crest.lab.training import SCHEDULES
 from crest.systems import Sizes
 
 # Half of the training trajectories: some four hundred models must not take more than an evening.
 # our choice: docs/choices.md#evidence
 _SIZES = Sizes(train=512)
+# As many updates from half of the trajectories. our choice: docs/choices.md#evidence
+_TRANSFORMER = dataclasses.replace(SCHEDULES["attention"], batch=16)
 PLAIN = "attention"
 REANCHORED = "re-anchored"
 _ATTENTION = {"readout": "scored_attention"}
@@ -57,7 +60,8 @@ class RemedyPlace:
     def fields(self) -> dict[str, Any]:
         """Fields of all of its specs."""
         shared = ("system", "regime", "system_options", "encoder")
-        return {**{name: getattr(self, name) for name in shared}, "sizes": _SIZES}
+        schedule = {"attention": _TRANSFORMER}.get(self.encoder, SCHEDULES[self.encoder])
+        return {**{name: getattr(self, name) for name in shared}, "sizes": _SIZES, "schedule": schedule}
 
     def trained(self, remedy: str) -> dict[str, Any]:
         """Fields of the specs of a remedy; CREST's constants count steps of the signals, whatever the encoder's stride."""

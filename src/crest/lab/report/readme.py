@@ -34,6 +34,7 @@ PICTURES = {
     "docs/teaser.png": ("teaser", "teaser"),
     "docs/cross.png": ("cross", "cross"),
     "docs/convergence.png": ("convergence", "convergence"),
+    "docs/shares.png": ("remedies", "shares"),
 }
 """Files, and the chart of each: an experiment of the catalog, and the chart's name."""
 MADE_FROM = "Made from"
@@ -93,6 +94,26 @@ def held_load(pieces: Pieces) -> str:
         if row["split"] == "held load"
     ]
     return _markdown(("reader", "ID", "OOD", "seeds"), lines)
+
+
+def remedies_by_place(pieces: Pieces) -> str:
+    """ID and OOD error of every remedy with every system and encoder, as a table; * what the rule picks."""
+    cells: dict[str, dict[str, str]] = {}
+    for name in ("remedies", "elsewhere"):
+        for row in _rows(_table(pieces, "remedies", name)):
+            star = "*" if row["remedy"].endswith(" *") else ""
+            errors = f"{_mean(row['ID'])} / {_mean(row['OOD'])}{star}"
+            cells.setdefault(row["system, encoder"], {})[row["remedy"].removesuffix(" *")] = errors
+    if not cells:
+        raise _missing(pieces["remedies"])
+    remedies = tuple(next(iter(cells.values())))
+    lines = [(place, *(there[name] for name in remedies)) for place, there in cells.items()]
+    return _markdown(("system, encoder", *remedies), lines)
+
+
+def rule_by_place(pieces: Pieces) -> str:
+    """What the rule picks in each place, and what hindsight would have, as a table."""
+    return table_markdown(_table(pieces, "remedies", "rule")).strip()
 
 
 def _table(pieces: Pieces, experiment: str, name: str) -> Table:
@@ -180,6 +201,7 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     "docs/claims.md": {
         verdict: claims_that(verdict) for verdict in ("does not hold", "partly", "holds", "not measured")
     },
+    "docs/remedies.md": {"remedies": remedies_by_place, "rule": rule_by_place},
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }
 """Pages, and what stands between the markers of each name."""
