@@ -10,6 +10,7 @@ from crest.arrays import (
     Features,
     PerProfile,
     Pooled,
+    Profile,
     Selection,
     StepCounts,
     StepFlags,
@@ -26,7 +27,7 @@ from crest.readouts.base import Readout, checked_inputs
 from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
 from crest.readouts.config import CrestConfig
 from crest.readouts.means import MaskedMeans, masked_means
-from crest.readouts.run_up import RunUp, enough_for_a_run_up, run_up_steps, without_run_up
+from crest.readouts.run_up import RunUp, end_profile, enough_for_a_run_up, run_up_steps, without_run_up
 from crest.readouts.running import RunningBudget
 
 
@@ -77,12 +78,15 @@ class CrestReadout(Readout):
         split: sample splitting. Odd channels are pooled over the steps that the even channels' profile
             selects, and the reverse, so that no channel's noise selects itself.
         background: what a step's residual is taken from, a kind of `crest.background.split`: the paper's "slow", or
-            "slow+periodic" where a machine runs or positions ripple through the features.
+            "periodic+slow" where a machine runs or positions ripple through the features, which costs hundreds of times more
+            and does not compile or export.
         run_up: steps at the start, or at the start and the end, that are left out: a recurrent state runs up
             there, a convolution sees padding. "auto" finds them in training batches of 8 and more, and in
-            `calibrate`, as a transience that every trajectory shows at its first or last steps, and finds none
-            where an encoder has none. 0 where every trajectory begins with its event, as a hammer test does.
-        stride: inputs per feature step of the encoder: `sigma` and `dilation` then count steps of the inputs.
+            `calibrate`, as a transience that every trajectory shows at its first or last steps: an average over
+            batches, at most a quarter of a trajectory at either end. Give 0 where every trajectory begins with its
+            event, as in a hammer test.
+        stride: inputs per feature step of the encoder: `sigma` and `dilation` then count steps of the inputs; the low-pass
+            has one step of the features at least.
         config: the constants.
         validate: see `Readout`.
 
@@ -162,7 +166,8 @@ class CrestReadout(Readout):
     def calibrate(self, batches: Iterable[Tensor | Sequence[Tensor | None]]) -> "CrestReadout":
         """Set the pooled budget and the run-up to the plain average over these batches, and return the readout.
 
-        A batch is features (B, T, D), or a pair of features and mask (B, T).
+        A batch is features (B, T, D), or a pair of features and mask (B, T). Batches of fewer than 8 trajectories do not
+        count for the run-up; the budget of a batch is that without the run-up found so far.
 
         For a model that is not trained any further: without it, evaluation before any training batch falls
         back on each trajectory's own budget, and leaves no run-up out.
@@ -182,12 +187,12 @@ class CrestReadout(Readout):
         for batch in batches:
             features, mask = batch if isinstance(batch, tuple | list) else (batch, None)
             series, valid = self._series(features, mask)
-            own = None
+            left_out = None
             if self.run_up is not None:
-                profile = transience_profile(self._transience(series, valid))
-                own = run_up_steps(profile, valid)
-                found += [own] if enough_for_a_run_up(profile, valid) else []
-            core, inside = self._select(series, valid, observe=False, run_up=own)
+                profile, rows = self._ends(series, valid)
+                found += [run_up_steps(profile, rows)] if enough_for_a_run_up(profile, rows) else []
+                left_out = torch.stack(found).mean(0).round() if found else profile.new_zeros(2)
+            core, inside = self._select(series, valid, observe=False, run_up=left_out)
             seen.append((core.width, core.tail, inside))
         if self.running is not None:
             self.running.average(seen)
@@ -220,8 +225,18 @@ class CrestReadout(Readout):
 
     @torch.no_grad()
     def _transience(self, series: Features, mask: StepMask | None) -> Features:
-        sigma = self.config.sigma / self.stride
-        return channel_transience(series, mask, sigma, self.config.delta, self._residual_from)
+        return channel_transience(series, mask, self._sigma, self.config.delta, self._residual_from)
+
+    @property
+    def _sigma(self) -> float:
+        """Of the low-pass, in steps of the features: at least one, below which it would leave nothing."""
+        return max(self.config.sigma / self.stride, 1.0) if self.stride > 1 else self.config.sigma
+
+    @torch.no_grad()
+    def _ends(self, series: Features, mask: StepMask | None) -> tuple[Profile, StepMask | None]:
+        """What tells a run-up: the profile of some trajectories, fair at the ends, and their mask."""
+        profile = end_profile(series, mask, self._sigma, self.config.delta)
+        return profile, None if mask is None else mask[: len(profile)]
 
     @torch.no_grad()
     def _inside(
@@ -236,7 +251,8 @@ class CrestReadout(Readout):
             steps = run_up.to(series.dtype)
             # Masks cost time: none is made where there is nothing to leave out. To ask a GPU is to wait for it,
             # which `validate` does anyway.
-            nothing = self.validate and not torch.compiler.is_compiling() and not steps.any()
+            asked = (self.validate or steps.device.type == "cpu") and not torch.compiler.is_compiling()
+            nothing = asked and not steps.any()
         if nothing:
             return mask, steps
         return without_run_up(valid_steps(mask, series[..., 0]), steps), steps
@@ -247,13 +263,10 @@ class CrestReadout(Readout):
     ) -> tuple[Core, StepMask | None]:
         """What is selected, and the valid steps without the run-up."""
         config, dilation = self.config, -(-self.config.dilation // self.stride)
-        transience = None
         if observe and self.run_up is not None:
-            transience = self._transience(series, valid)
-            self.run_up.observe(transience_profile(transience), valid)
+            self.run_up.observe(*self._ends(series, valid))
         mask, left_out = self._inside(series, valid, run_up)
-        if transience is None or mask is not valid:
-            transience = self._transience(series, mask)
+        transience = self._transience(series, mask)
         if self.split:
             halves = [transience_profile(transience[..., start::2]) for start in (0, 1)]
             profile = torch.stack(halves, dim=1)

@@ -1,13 +1,16 @@
 """The run-up: what an encoder shows at the ends of every trajectory by itself, and no event does.
 
 A recurrent state starts at zero and runs up, a convolution sees zeros beyond the ends. Both look transient, in every
-trajectory at the same steps: that is how they are told from events.
+trajectory at the same steps: that is how they are told from events. What is compared is the distance from a line and not
+from an average around each step: an average is off at the ends of every slope.
 """
 
 import torch
 from torch import Tensor
 
-from crest.arrays import Profile, StepMask
+from crest.arrays import Features, Profile, StepMask
+from crest.background.slow import local_line
+from crest.background.transience import channel_transience, transience_profile
 from crest.readouts.running import RunningAverages
 
 # our choice: docs/choices.md#run-up
@@ -16,6 +19,14 @@ _ENDS = 2.0
 _SMOOTH = 5
 _LONGEST = 0.25
 _TRAJECTORIES = 8
+# So many are looked at: a median over more says no more, and costs.
+_LOOKED_AT = 16
+
+
+def end_profile(features: Features, mask: StepMask | None, sigma: float, delta: float) -> Profile:
+    """How transient each step of the first trajectories is, by a measure that is fair at the ends."""
+    rows = None if mask is None else mask[:_LOOKED_AT]
+    return transience_profile(channel_transience(features[:_LOOKED_AT], rows, sigma, delta, local_line))
 
 
 def run_up_steps(profile: Profile, mask: StepMask | None = None) -> Tensor:
@@ -101,7 +112,8 @@ class RunUp(RunningAverages):
         self.move(enough_for_a_run_up(profile, mask), start=start, end=end)
 
     def average(self, found: list[Tensor]) -> None:
-        """Set the averages to the plain ones over what was found in some batches."""
+        """Set the averages to the plain ones over what was found in some batches; to none without any."""
+        self.reset_parameters()
         if found:
             start, end = torch.stack(found).mean(0)
             self.start.copy_(start)
@@ -110,13 +122,13 @@ class RunUp(RunningAverages):
 
 
 def without_run_up(mask: StepMask, steps: Tensor) -> StepMask:
-    """The valid steps less `steps` (2,) of them at the start and at the end; all of them where none would be left.
+    """The valid steps less `steps` (2,) of them at the start and at the end, at most a quarter of a trajectory's own each.
 
     Example:
-        >>> without_run_up(torch.ones(1, 6, dtype=torch.bool), torch.tensor([2.0, 1.0]))
-        tensor([[False, False,  True,  True,  True, False]])
+        >>> without_run_up(torch.ones(1, 8, dtype=torch.bool), torch.tensor([2.0, 1.0]))
+        tensor([[False, False,  True,  True,  True,  True,  True, False]])
     """
     place = mask.to(torch.int64).cumsum(1)
     total = place[:, -1:]
-    inside = mask & (place > steps[0]) & (total - place >= steps[1])
-    return torch.where(inside.any(1, keepdim=True), inside, mask)
+    most = (_LONGEST * total).floor()
+    return mask & (place > torch.minimum(steps[0], most)) & (total - place >= torch.minimum(steps[1], most))

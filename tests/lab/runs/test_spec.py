@@ -240,7 +240,10 @@ def test_the_id_changes_with_every_field_that_matters() -> None:
 
 def test_a_run_up_names_a_run_where_an_encoder_can_have_one() -> None:
     """A step that sees no other has none: what was published before anybody looked for it keeps its name."""
-    assert spec().id == spec(readout_options={"run_up": 0}).id
+    assert spec().id == spec(readout_options={"run_up": 0}).id != spec(readout_options={"run_up": "auto"}).id
+    assert spec().model(3).readout.run_up is None
+    assert spec(encoder="gru").model(3).readout.run_up is not None
+    assert spec().resolved()["readout"]["run_up"] == 0
     recurrent = {"encoder": "gru"}
     assert spec(**recurrent).id != spec(**recurrent, readout_options={"run_up": 0}).id
 

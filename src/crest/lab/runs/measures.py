@@ -129,7 +129,9 @@ def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:
     """Errors and shares of the model with CREST on its frozen encoder and the head fitted again; a copy is changed."""
     again = copy.deepcopy(model)
     x, y, _, _ = splits.train.tensors()
-    result = reanchor(again, list(batches_of(x, y)), pooling="readout", head="head")
+    result = reanchor(
+        again, list(batches_of(x, y)), pooling="readout", head="head", stride=model.encoder.stride
+    )
     return ReanchoredScore(
         score=score(again, splits),
         exchange=measured_exchange(again, splits.id),

@@ -132,9 +132,16 @@ class RunSpec:
         }
         require_known(f"{part} {name}", "option", options, known)
         merged = {key: _like(default, options.get(key, default)) for key, default in known.items()}
+        if self._without_run_up(part):
+            merged["run_up"] = 0
         if "config" in merged:
             merged["config"] = dataclasses.asdict(_config(merged["config"]))
         return merged
+
+    def _without_run_up(self, part: str = "readout") -> bool:
+        """Whether CREST need not look for a run-up, since nobody asked for it and a step sees no other."""
+        crest = part == "readout" and self.readout == "crest" and "run_up" not in self.readout_options
+        return crest and ENCODERS[self.encoder].per_step
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for JSON."""
@@ -166,7 +173,10 @@ class RunSpec:
             channels=channels,
             seed=self.seed,
             encoder_options=dict(self.encoder_options),
-            readout_options=_readout_options(self.readout_options),
+            readout_options={
+                **_readout_options(self.readout_options),
+                **({"run_up": 0} if self._without_run_up() else {}),
+            },
             front=make_remedy(self.remedy, **self.remedy_options).front(),
         )
 
@@ -191,9 +201,6 @@ class RunSpec:
             named[part] = naming(registry[getattr(self, part)], resolved[part])
             if "config" in named[part]:
                 named[part]["config"] = naming(CrestConfig, named[part]["config"])
-        # A step that sees no other has no run-up, so looking for one changes nothing.
-        if ENCODERS[self.encoder].per_step and named["readout"].get("run_up") == "auto":
-            del named["readout"]["run_up"]
         # What came later is left out at its neutral value, as every parameter is.
         if self.remedy == "none":
             del named["remedy"]
