@@ -196,10 +196,13 @@ def choose(
         elif one.function is not None:
             if inputs is None:
                 raise ValueError(f"inputs must be given for the exchange test of {name!r}, got None")
-            found[name] = exchange_test(
-                one.function, inputs, kind=kind, mask=mask, sigma=sigma, trajectories=trajectories, block=block,
-                batch_size=batch_size, bootstrap=bootstrap, seed=seed,
-            )  # fmt: skip
+            try:
+                found[name] = exchange_test(
+                    one.function, inputs, kind=kind, mask=mask, sigma=sigma, trajectories=trajectories, block=block,
+                    batch_size=batch_size, bootstrap=bootstrap, seed=seed,
+                )  # fmt: skip
+            except ValueError as refused:
+                raise ValueError(f"candidate {name!r}: {refused}") from refused
     kinds = sorted({exchange.kind for exchange in found.values()})
     if len(kinds) > 1:
         raise ValueError(f"candidates must be tested with one kind of background, got {', '.join(kinds)}")

@@ -66,7 +66,13 @@ class CrestPooler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         require_fields(self, "be a whole number, 1 or more", "batch_size")
         series = self._checked(X, reset=True)
         self.readout_ = CrestReadout(
-            self.budget, direction=self.direction, alpha=self.alpha, split=self.split, config=self.config
+            self.budget,
+            direction=self.direction,
+            alpha=self.alpha,
+            split=self.split,
+            # The series are no encoder's features: what they show at their ends is theirs.
+            run_up=0,
+            config=self.config,
         ).eval()
         if self.budget == "pooled":
             self.readout_.calibrate(self._batches(series))

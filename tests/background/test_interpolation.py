@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crest.background.interpolation import interpolate_out
+from crest.background.interpolation import interpolate_out, nearest_valid, values_at
 
 NAN = float("nan")
 law = settings(max_examples=60, deadline=None)  # a loaded machine is not a failure
@@ -61,3 +61,20 @@ def test_interpolation_keeps_the_dtype(dtype: torch.dtype) -> None:
     result = interpolate_out(inputs, torch.tensor([[False, True, False]]))
     assert result.dtype == dtype
     assert result[0, 1].item() == 2.0
+
+
+@law
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12))
+def test_the_nearest_valid_step_is_the_nearest(seed: int, steps: int) -> None:
+    mask = np.random.default_rng(seed).random((3, steps)) < 0.4
+    found = nearest_valid(torch.from_numpy(mask)).numpy()
+    for row in range(3):
+        there = np.flatnonzero(mask[row])
+        if there.size:
+            expected = [there[np.argmin(np.abs(there - step))] for step in range(steps)]
+            np.testing.assert_array_equal(found[row], expected)
+
+
+def test_values_at_steps() -> None:
+    values = torch.arange(12.0).reshape(2, 3, 2)
+    assert values_at(values, torch.tensor([[2, 2, 0], [1, 1, 1]]))[0, 0].tolist() == [4.0, 5.0]

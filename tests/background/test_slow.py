@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crest.background import low_pass, slow
+from crest.background.slow import local_line
 from reference import crest_reference
 
 SIGMA = 6.0
@@ -120,3 +121,27 @@ def test_the_door_names_what_is_wrong() -> None:
         low_pass(torch.zeros(3, 4), sigma=1.0)
     with pytest.raises(ValueError, match=r"mask must have shape \(B, T\) = \(1, 4\), got \(1, 3\)"):
         low_pass(torch.zeros(1, 4, 2), torch.ones(1, 3).bool(), sigma=1.0)
+
+
+# -- the line, fair at the ends
+
+
+def test_a_line_is_the_weighted_least_squares_fit_at_each_step() -> None:
+    signals, sigma = noise(batch=1, steps=30), 3.0
+    mask = torch.ones(1, 30, dtype=torch.bool)
+    mask[0, 11:14] = False
+    found = local_line(signals.masked_fill(~mask.unsqueeze(-1), float("nan")), mask, sigma=sigma)
+    time = np.arange(30)
+    inside = mask[0].numpy()
+    for step in (0, 3, 10, 29):
+        weights = np.sqrt(np.exp(-0.5 * ((time - step) / sigma) ** 2))[inside]
+        values = signals[0, inside, 1].numpy()
+        _, value = np.polyfit(time[inside] - step, values, 1, w=weights)
+        np.testing.assert_allclose(found[0, step, 1], value, rtol=0, atol=1e-6)
+    assert (found[0, 11:14] == 0).all()
+
+
+def test_a_slope_comes_back_as_it_is_and_one_step_as_itself() -> None:
+    slope = torch.linspace(-2, 5, 60, dtype=torch.float64).reshape(1, 60, 1)
+    torch.testing.assert_close(local_line(slope, None, sigma=SIGMA), slope, rtol=0, atol=1e-9)
+    assert local_line(torch.full((1, 1, 1), 3.0), None, sigma=SIGMA).item() == pytest.approx(3.0)

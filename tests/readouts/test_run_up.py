@@ -50,13 +50,18 @@ def test_where_there_is_none_nothing_changes_to_the_bit() -> None:
         assert torch.equal(auto.eval()(made), none.eval()(made))
 
 
-def test_a_slope_at_the_ends_is_no_run_up() -> None:
-    """The low-pass of a slope is off at the ends, by less than an event would be."""
-    made = features() + torch.linspace(0, 3, 200).unsqueeze(-1)
-    assert run_up_steps(CrestReadout().select(made).selected.float().mean(-1)).tolist() == [0, 0]
-    readout = CrestReadout()
-    readout(made)
-    assert readout.run_up.steps.tolist() == [0, 0]
+@pytest.mark.parametrize("noise", [0.1, 0.01, 0.001])
+def test_what_the_signals_do_at_their_ends_is_no_run_up(noise: float) -> None:
+    """Slopes, slow waves and random walks: a low-pass that averages is off at their ends, a line is not."""
+    generator = torch.Generator().manual_seed(1000)
+    time = torch.arange(200)
+    slopes = torch.randn(32, 1, 6, generator=generator) * time[:, None] / 200
+    waves = torch.sin(time / 40 + 6.3 * torch.rand(32, 1, generator=generator))[..., None]
+    walks = torch.randn(32, 200, 6, generator=generator).cumsum(1)
+    for made in (slopes, waves.expand(32, 200, 6), walks):
+        readout = CrestReadout()
+        readout(made + noise * torch.randn(32, 200, 6, generator=generator))
+        assert readout.run_up.steps.tolist() == [0, 0]
 
 
 def test_an_event_at_the_start_of_a_few_is_none() -> None:
@@ -108,12 +113,24 @@ def test_it_counts_valid_steps_wherever_they_begin() -> None:
     torch.testing.assert_close(pooled, CrestReadout()(made), rtol=0, atol=1e-5)
 
 
-def test_a_trajectory_shorter_than_the_run_up_is_pooled_as_it_is() -> None:
-    mask = torch.tensor([[True, True, False], [True, True, True]])
-    assert torch.equal(
-        without_run_up(mask, torch.tensor([2.0, 0.0])),
-        mask & torch.tensor([[True] * 3, [False, False, True]]),
-    )
+def test_what_was_found_takes_a_quarter_of_a_trajectory_at_most() -> None:
+    """So that a row that is one step longer is not pooled in quite another way."""
+    mask = torch.arange(40)[None] < torch.tensor([[40], [8], [3], [0]])
+    left = without_run_up(mask, torch.tensor([12.0, 1.0])).sum(1)
+    assert left.tolist() == [40 - 10 - 1, 8 - 2 - 1, 3, 0]
+
+
+def test_what_is_given_is_taken_as_given_unless_nothing_is_left() -> None:
+    made, mask = features(), torch.arange(200).expand(16, 200) < torch.tensor([[200], [30]]).repeat(8, 1)
+    readout = CrestReadout("trajectory", run_up=100)
+    whole = CrestReadout("trajectory", run_up=0)
+    torch.testing.assert_close(readout(made, mask)[1::2], whole(made, mask)[1::2])
+    late = torch.arange(200).expand(16, 200) >= 100
+    torch.testing.assert_close(readout(made), whole(made, late))
+    with pytest.raises(
+        ValueError, match=r"run_up must leave some of the 200 steps of features, got \(150, 50\)"
+    ):
+        CrestReadout(run_up=(150, 50))(made)
 
 
 @pytest.mark.parametrize("rows", [1, 7])
@@ -145,6 +162,8 @@ def test_calibrate_finds_it_and_evaluation_keeps_rows_apart() -> None:
     torch.testing.assert_close(readout(made)[:1], readout(made[:1]))
     fixed = CrestReadout(0.1).calibrate([made])
     assert fixed.run_up.steps[0] >= 10
+    # Few trajectories say nothing: what was found before is forgotten.
+    assert fixed.calibrate([made[:4]]).run_up.steps.tolist() == [0, 0]
     trained = CrestReadout()
     trained(made)
     assert "0 at the end are left out" in repr(trained)
@@ -200,6 +219,10 @@ def test_stride_counts_steps_of_the_inputs() -> None:
     strided = CrestReadout("trajectory", stride=4, config=CrestConfig(sigma=12.0, dilation=5))
     plain = CrestReadout("trajectory", config=CrestConfig(sigma=3.0, dilation=2))
     assert torch.equal(strided(made), plain(made))
+    # Below one step of the features a low-pass would be the features themselves.
+    far = CrestReadout("trajectory", stride=32, config=CrestConfig(sigma=6.0, dilation=0))
+    one = CrestReadout("trajectory", config=CrestConfig(sigma=1.0, dilation=0))
+    assert torch.equal(far(made), one(made))
     assert "stride=4" in repr(strided)
     with pytest.raises(ValueError, match=r"^stride must be a whole number, 1 or more, got 0"):
         CrestReadout(stride=0)
@@ -212,5 +235,5 @@ def test_the_background_is_what_the_residual_is_taken_from() -> None:
         assert readout(made).isfinite().all()
     by_level = CrestReadout("trajectory", background="level", run_up=0).select(made).selected
     assert not torch.equal(by_level, CrestReadout("trajectory", run_up=0).select(made).selected)
-    with pytest.raises(ValueError, match=r"^kind must be one of level, slow"):
+    with pytest.raises(ValueError, match=r"^background must be one of level, slow"):
         CrestReadout(background="fast")

@@ -3,8 +3,32 @@
 import torch
 from torch import Tensor
 
-from crest.arrays import at_least_float32, valid_steps
+from crest.arrays import StepMask, at_least_float32, valid_steps
 from crest.checks.tensors import as_flags, as_mask, require_series
+
+
+def nearest_valid(mask: StepMask) -> Tensor:
+    """The valid step that is nearest to each step (B, T), the earlier of two; any step where none is valid.
+
+    Example:
+        >>> nearest_valid(torch.tensor([[False, True, False, False, True]]))
+        tensor([[1, 1, 1, 4, 4]])
+    """
+    T = mask.shape[1]
+    steps = torch.arange(T, device=mask.device).expand_as(mask)
+    before = torch.where(mask, steps, -T).cummax(1).values
+    after = torch.where(mask, steps, 2 * T).flip(1).cummin(1).values.flip(1)
+    return torch.where(steps - before <= after - steps, before, after).clamp(0, T - 1)
+
+
+def values_at(values: Tensor, steps: Tensor) -> Tensor:
+    """The values (B, T, C) at the given steps (B, T).
+
+    Example:
+        >>> values_at(torch.tensor([[[5.0], [7.0]]]), torch.tensor([[1, 1]])).flatten()
+        tensor([7., 7.])
+    """
+    return values.gather(1, steps.unsqueeze(-1).expand_as(values))
 
 
 def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -34,13 +58,8 @@ def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = N
     left = torch.where(before < 0, after, before).clamp(0, T - 1)
     right = torch.where(after >= T, before, after).clamp(0, T - 1)
     weight = (steps - left).to(values.dtype) / (right - left).clamp(min=1)
-    line = torch.lerp(_at(values, left), _at(values, right), weight.unsqueeze(-1))
+    line = torch.lerp(values_at(values, left), values_at(values, right), weight.unsqueeze(-1))
 
     level = torch.where(valid.unsqueeze(-1), values, 0).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)
     line = torch.where(kept.any(1)[:, None, None], line, level.unsqueeze(1))
     return torch.where(removed.unsqueeze(-1), line.to(inputs.dtype), inputs)
-
-
-def _at(values: Tensor, steps: Tensor) -> Tensor:
-    """The values (B, T, C) at the given steps (B, T)."""
-    return values.gather(1, steps.unsqueeze(-1).expand_as(values))

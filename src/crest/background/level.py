@@ -17,7 +17,7 @@ def level(signals: Features, mask: StepFlags | None = None) -> Features:
         require_series("signals", signals, "(B, T, C)")
     signals = signals.to(at_least_float32(signals))
     if mask is None:
-        return signals.mean(1, keepdim=True).expand_as(signals)
+        return signals.mean(1, keepdim=True).expand_as(signals).contiguous()
     valid = valid_steps(as_mask(mask, signals), signals[..., 0]).unsqueeze(-1)
     mean = signals.masked_fill(~valid, 0.0).sum(1, keepdim=True) / valid.sum(1, keepdim=True).clamp(min=1)
     return mean * valid

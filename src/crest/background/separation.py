@@ -42,8 +42,12 @@ class Separated(NamedTuple):
     transient: Features
 
 
-def kinds_of(kind: str) -> tuple[str, ...]:
+def kinds_of(kind: str, name: str = "kind") -> tuple[str, ...]:
     """The kinds that a composition such as "slow+periodic" names, in the order in which they are taken off.
+
+    Args:
+        kind: one kind, or several joined by "+".
+        name: of the argument, for the message.
 
     Example:
         >>> kinds_of("slow + level")
@@ -52,18 +56,22 @@ def kinds_of(kind: str) -> tuple[str, ...]:
     kinds = tuple(part.strip() for part in kind.split("+")) if isinstance(kind, str) else (kind,)
     if not all(part in KINDS for part in kinds) or len(set(kinds)) < len(kinds):
         names = ", ".join(KINDS)
-        raise ValueError(f"kind must be one of {names}, or several of them joined by +, got {kind!r}")
+        raise ValueError(f"{name} must be one of {names}, or several of them joined by +, got {kind!r}")
     return kinds
 
 
-def background_of(kind: str) -> Background:
+def background_of(kind: str, name: str = "kind") -> Background:
     """The background of that kind, or of a composition: each kind is taken of what the ones before it left.
+
+    Args:
+        kind: one kind, or several joined by "+".
+        name: of the argument, for the message.
 
     Example:
         >>> background_of("level")(torch.tensor([[[1.0], [3.0]]]), None, sigma=6.0).flatten()
         tensor([2., 2.])
     """
-    kinds = kinds_of(kind)
+    kinds = kinds_of(kind, name)
     return KINDS[kinds[0]] if len(kinds) == 1 else functools.partial(_composed, kinds)
 
 

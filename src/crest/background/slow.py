@@ -63,7 +63,7 @@ def local_line(signals: Features, mask: StepFlags | None, *, sigma: float) -> Fe
     """The low-pass that is fair at the ends: at each step the value of a line fitted with the same Gaussian weights.
 
     An average is off at the ends of a slope, where all steps lie on one side; a line is not. It costs twice as much.
-    In float32 at least; 0 on padding.
+    In float32 at least; 0 on padding. Not for exported graphs.
 
     Example:
         >>> ramp = torch.arange(5.0).reshape(1, 5, 1)
@@ -79,8 +79,10 @@ def local_line(signals: Features, mask: StepFlags | None, *, sigma: float) -> Fe
     if mask is not None:
         signals = signals.masked_fill(~mask.unsqueeze(-1), 0.0)
         present = mask.unsqueeze(-1).to(signals.dtype)
-    weight, tilt, spread = (_convolve_direct(present, kernel * offset**power) for power in range(3))
-    value, slope = (_convolve_direct(signals, kernel * offset**power) for power in range(2))
+    # The first moment's kernel is odd. A convolution meets it from behind.
+    weight, spread = (_convolve_fourier(present, kernel * offset**power) for power in (0, 2))
+    tilt, slope = (_convolve_fourier(series, -kernel * offset, odd=True) for series in (present, signals))
+    value = _convolve_fourier(signals, kernel)
     tiny = torch.finfo(signals.dtype).eps
     mean = value / weight.clamp(min=tiny)
     determinant = weight * spread - tilt.square()
@@ -103,18 +105,19 @@ def _fast_length(steps: int) -> int:
     return -(-steps // block) * block
 
 
-def _convolve_fourier(series: Features, kernel: Tensor) -> Features:
-    """Zero-padded convolution along time in the real Fourier domain."""
+def _convolve_fourier(series: Features, kernel: Tensor, odd: bool = False) -> Features:
+    """Zero-padded convolution along time in the real Fourier domain, with an even kernel unless it is said to be odd."""
     steps, radius = series.shape[1], len(kernel) // 2
     # Zeros as long as the kernel's reach: what leaves at one end must not come back at the other.
     length = max(steps + radius, len(kernel))
     if not torch.compiler.is_compiling():
         length = _fast_length(length)
     centred = torch.nn.functional.pad(kernel, (0, length - len(kernel))).roll(-radius)
-    response = torch.fft.rfft(centred).real
+    spectrum = torch.fft.rfft(centred)
+    response = 1j * spectrum.imag if odd else spectrum.real
     # Time last: padding along an inner axis would copy the features into another layout.
-    spectrum = torch.fft.rfft(series.transpose(1, 2), n=length) * response
-    smooth: Tensor = torch.fft.irfft(spectrum, n=length)
+    product = torch.fft.rfft(series.transpose(1, 2), n=length) * response
+    smooth: Tensor = torch.fft.irfft(product, n=length)
     return smooth[..., :steps].transpose(1, 2)
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from crest.arrays import Signals, StepMask
 from crest.background import SIGMA, split
+from crest.background.interpolation import nearest_valid, values_at
 from crest.checks.arguments import require
 from crest.checks.tensors import as_mask, require_finite, require_series
 from crest.probes.batches import batches_of, in_batches
@@ -127,6 +128,8 @@ def exchange_test(
     require("block", block, "be a whole number, 2 or more")
     require("batch_size", batch_size, "be a whole number, 1 or more")
     require("bootstrap", bootstrap, "be a whole number, 1 or more")
+    if not callable(function):
+        raise ValueError(f"function must be callable, got {type(function).__name__}")
     if len(inputs) < 2:
         raise ValueError("inputs must hold two trajectories or more: one has nothing to exchange")
     valid = as_mask(mask, inputs)
@@ -183,13 +186,7 @@ class _Parts:
 
 def _held(background: Signals, mask: StepMask) -> Signals:
     """The background with that of the nearest valid step on padding; the earlier one of two equally near."""
-    last = mask.shape[1] - 1
-    steps = torch.arange(last + 1, device=mask.device).expand_as(mask)
-    before = torch.where(mask, steps, -1).cummax(1).values
-    after = torch.where(mask, steps, last + 1).flip(1).cummin(1).values.flip(1)
-    earlier = (before >= 0) & ((after > last) | (steps - before <= after - steps))
-    nearest = torch.where(earlier, before, after).clamp(0, last)
-    return background.gather(1, nearest.unsqueeze(-1).expand_as(background))
+    return values_at(background, nearest_valid(mask))
 
 
 def _answers(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Array:

@@ -83,7 +83,8 @@ class CrestReadout(Readout):
         run_up: steps at the start, or at the start and the end, that are left out: a recurrent state runs up
             there, a convolution sees padding. "auto" finds them in training batches of 8 and more, and in
             `calibrate`, as a transience that every trajectory shows at its first or last steps: an average over
-            batches, at most a quarter of a trajectory at either end. Give 0 where every trajectory begins with its
+            batches, at most a quarter of a trajectory at either end. A trajectory that would have none left is pooled whole.
+            Give 0 where every trajectory begins with its
             event, as in a hammer test.
         stride: inputs per feature step of the encoder: `sigma` and `dilation` then count steps of the inputs; the low-pass
             has one step of the features at least.
@@ -120,7 +121,7 @@ class CrestReadout(Readout):
             require("alpha", alpha, "lie in [0, 1]")
         if config is not None and not isinstance(config, CrestConfig):
             raise ValueError(f"config must be a CrestConfig, got {type(config).__name__}")
-        self._residual_from = background_of(background)
+        self._residual_from = background_of(background, name="background")
         require("stride", stride, "be a whole number, 1 or more")
         self.background = background
         self.stride = stride
@@ -218,6 +219,10 @@ class CrestReadout(Readout):
         Time is contiguous in memory: FFT and sort run along it.
         """
         features, valid = checked_inputs(features, mask, self.validate)
+        if sum(self._left_out) >= features.shape[1]:
+            raise ValueError(
+                f"run_up must leave some of the {features.shape[1]} steps of features, got {self._left_out}"
+            )
         if self.split and features.shape[-1] < 2:
             raise ValueError("split=True needs at least two channels in features, got 1")
         series = features.to(at_least_float32(features)).transpose(1, 2).contiguous().transpose(1, 2)
@@ -255,7 +260,9 @@ class CrestReadout(Readout):
             nothing = asked and not steps.any()
         if nothing:
             return mask, steps
-        return without_run_up(valid_steps(mask, series[..., 0]), steps), steps
+        # What somebody gives is taken as given; what was found is held below a quarter of each trajectory.
+        share = {"longest": 1.0} if self.run_up is None else {}
+        return without_run_up(valid_steps(mask, series[..., 0]), steps, **share), steps
 
     @torch.no_grad()
     def _select(

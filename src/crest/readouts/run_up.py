@@ -121,8 +121,13 @@ class RunUp(RunningAverages):
             self.batches.fill_(len(found))
 
 
-def without_run_up(mask: StepMask, steps: Tensor) -> StepMask:
-    """The valid steps less `steps` (2,) of them at the start and at the end, at most a quarter of a trajectory's own each.
+def without_run_up(mask: StepMask, steps: Tensor, longest: float = _LONGEST) -> StepMask:
+    """The valid steps less `steps` (2,) of them at the start and at the end; all of them where none would be left.
+
+    Args:
+        mask: valid steps (B, T).
+        steps: at the start and at the end.
+        longest: the share of a trajectory's valid steps that may be left out at either end.
 
     Example:
         >>> without_run_up(torch.ones(1, 8, dtype=torch.bool), torch.tensor([2.0, 1.0]))
@@ -130,5 +135,6 @@ def without_run_up(mask: StepMask, steps: Tensor) -> StepMask:
     """
     place = mask.to(torch.int64).cumsum(1)
     total = place[:, -1:]
-    most = (_LONGEST * total).floor()
-    return mask & (place > torch.minimum(steps[0], most)) & (total - place >= torch.minimum(steps[1], most))
+    most = (longest * total).floor()
+    inside = mask & (place > torch.minimum(steps[0], most)) & (total - place >= torch.minimum(steps[1], most))
+    return torch.where(inside.any(1, keepdim=True), inside, mask)

@@ -84,6 +84,12 @@ class RunningBudget(RunningAverages):
     def __init__(self, momentum: float) -> None:
         super().__init__(momentum, width=torch.zeros(()), tail=torch.zeros(()))
 
+    def extra_repr(self) -> str:
+        """What was seen, for `print(model)`."""
+        if self.width.is_meta or not int(self.batches):
+            return "no batch seen"
+        return f"width {float(self.width):.3g}, tail {float(self.tail):.3g}"
+
     def forward(self, width: PerProfile, tail: PerProfile) -> tuple[PerProfile, PerProfile]:
         """The averages for every trajectory, or its own values as long as no batch was seen."""
         seen = self.batches > 0

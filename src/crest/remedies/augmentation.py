@@ -49,7 +49,8 @@ class Augmentation(nn.Module, abc.ABC):
         signals = x.transpose(1, 2) if self.channels_first else x
         # Every worker of a loader has a copy of the generator, made anew in each epoch: all would draw the same
         # numbers again and again. Torch's own state is seeded by the loader for each worker and epoch.
-        generator = self.generator if get_worker_info() is None else None
+        working = not torch.compiler.is_compiling() and get_worker_info() is not None
+        generator = None if working else self.generator
         changed = self.augment(signals, as_mask(mask, signals), generator)
         return changed.transpose(1, 2) if self.channels_first else changed
 

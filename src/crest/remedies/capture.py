@@ -104,7 +104,9 @@ def _calls(layer: nn.Module) -> Iterator[list[_Call]]:
     seen: list[_Call] = []
 
     def keep(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
-        seen.append(_Call(inputs, named, output))
+        # Copies: a layer that works in place would change what is compared here later.
+        copied = tuple(part.clone() if isinstance(part, Tensor) else part for part in inputs)
+        seen.append(_Call(copied, named, output.clone() if isinstance(output, Tensor) else output))
 
     handle = layer.register_forward_hook(keep, with_kwargs=True)
     try:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from crest.arrays import Signals, StepFlags, StepMask, valid_steps
+from crest.background.interpolation import nearest_valid, values_at
 from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
 from crest.checks.arguments import require, require_choice
@@ -69,7 +70,7 @@ def exchange_background(
     lots = random_numbers(torch.rand, *allowed.shape, like=signals, generator=generator)
     donor = lots.masked_fill(~allowed, -1.0).argmax(1)
     background, transient = split(signals, kind, None if mask is None else valid, sigma=sigma)
-    given = background.gather(1, _nearest(valid).unsqueeze(-1).expand_as(background))[donor]
+    given = values_at(background, nearest_valid(valid))[donor]
     changed = (takes & allowed.any(1)).unsqueeze(1) & valid
     return torch.where(changed.unsqueeze(-1), (transient + given).to(signals.dtype), signals)
 
@@ -142,12 +143,3 @@ def _farther_half(levels: Tensor, present: Tensor, allowed: Tensor) -> Tensor:
     order = distance.masked_fill(~allowed, -1.0).argsort(dim=1, descending=True, stable=True)
     half = (allowed.sum(1, keepdim=True) + 1) // 2
     return allowed & (order.argsort(dim=1) < half)
-
-
-def _nearest(valid: StepMask) -> Tensor:
-    """The valid step that is nearest to each step (B, T), the earlier of two; any step where none is valid."""
-    T = valid.shape[1]
-    steps = torch.arange(T, device=valid.device).expand_as(valid)
-    before = torch.where(valid, steps, -T).cummax(1).values
-    after = torch.where(valid, steps, 2 * T).flip(1).cummin(1).values.flip(1)
-    return torch.where(steps - before <= after - steps, before, after).clamp(0, T - 1)

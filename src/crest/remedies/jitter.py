@@ -33,9 +33,9 @@ class JitterLevel(Augmentation):
     def __init__(
         self,
         scale: float = 1.0,
+        *,
         probability: float = 0.5,
         generator: torch.Generator | None = None,
-        *,
         channels_first: bool = False,
     ) -> None:
         super().__init__(probability=probability, generator=generator, channels_first=channels_first)

@@ -80,8 +80,8 @@ def reanchor(
         got = "one tensor" if isinstance(batches, Tensor) else "an iterator"
         raise ValueError(f"batches must be a list or a DataLoader, which can be read twice, got {got}")
     for name, values in (("budgets", budgets), ("penalties", penalties)):
-        if not len(values):
-            raise ValueError(f"{name} must hold at least one value, got none")
+        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+            raise ValueError(f"{name} must be a list or a tuple of values to choose from, got {values!r}")
     for penalty in penalties:
         require("penalties", penalty, "be positive")
 

@@ -49,7 +49,7 @@ def spread_of_levels(levels: Tensor, present: Tensor) -> Tensor:
     weight = present.to(levels.dtype).unsqueeze(-1)
     count = weight.sum().clamp(min=1)
     # From the first level present, so that equal levels have no spread at all instead of a rounding error.
-    first = levels[present.to(torch.int64).argmax()]
+    first = levels.index_select(0, present.to(torch.int64).argmax(0, keepdim=True))
     shifted = (levels - first) * weight
     mean = shifted.sum(0) / count
     return (((shifted - mean) * weight).square().sum(0) / count).sqrt()

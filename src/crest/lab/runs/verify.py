@@ -60,11 +60,13 @@ def differences(kept: Record, new: Record) -> list[str]:
             found += _apart(f"{split.upper()} budget", then, now, CREDIT)
     found += _credit_apart("saliency:", kept.saliency, new.saliency)
     found += _shares_apart("exchange", kept.exchange, new.exchange)
-    if kept.reanchored is not None and new.reanchored is not None:
-        before, after = kept.reanchored, new.reanchored
+    before, after = kept.reanchored, new.reanchored
+    if before is not None and after is not None:
         for split in ("id", "ood"):
             found += _errors_apart(f"re-anchored {split.upper()} error", before.score, after.score, split)
         found += _shares_apart("re-anchored exchange", before.exchange, after.exchange)
+    elif before is not after:
+        found.append(f"the re-anchored model is in the {'new' if before is None else 'kept'} record alone")
     for source in kept.deletion.keys() & new.deletion.keys():
         pairs = zip(kept.deletion[source].errors, new.deletion[source].errors, strict=True)
         for then, now in pairs:
