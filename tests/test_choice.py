@@ -203,3 +203,12 @@ def test_conditions_need_the_inputs() -> None:
 def test_messages_of_a_candidate(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Candidate(**arguments)
+
+
+def test_a_candidate_that_cannot_be_tested_is_named() -> None:
+    inputs = torch.randn(8, 50, 1)
+    with pytest.raises(ValueError, match=r"^candidate 'bad': the function's predictions must be finite"):
+        choose(
+            {"good": (lambda x: x.mean((1, 2)), 0.3), "bad": (lambda x: x.mean((1, 2)) * float("nan"), 0.2)},
+            inputs,
+        )

@@ -52,6 +52,16 @@ def test_the_budget_is_that_of_fit() -> None:
     assert float(pooler.readout_.running.width) == before
 
 
+@pytest.mark.parametrize("budget", ["pooled", "trajectory", 0.1])
+def test_an_event_at_the_start_of_every_series_is_no_run_up(budget: str | float) -> None:
+    """There is no encoder whose state could run up: a hammer's blow is in the signal."""
+    size = np.linspace(1, 5, 64)
+    x = 0.01 * np.random.default_rng(0).normal(size=(64, 200, 1))
+    x[:, :20, 0] += size[:, None] * np.exp(-np.arange(20) / 5)
+    pooled = CrestPooler(budget).fit_transform(x)[:, 0]
+    assert np.corrcoef(pooled, size)[0, 1] > 0.9
+
+
 def test_options_reach_the_readout() -> None:
     x = series()
     pooler = CrestPooler(0.2, direction="stable", alpha=0.9, split=True, config=CrestConfig(sigma=3.0)).fit(x)

@@ -322,3 +322,9 @@ def test_messages(changes: dict[str, object], message: str) -> None:
     function = arguments.pop("function", lambda x, mask=None: x.sum((1, 2)))
     with pytest.raises(ValueError, match=message):
         exchange_test(function, arguments.pop("inputs"), **arguments)
+
+
+@pytest.mark.unchecked
+def test_the_function_must_be_one() -> None:
+    with pytest.raises(ValueError, match=r"^function must be callable, got str"):
+        exchange_test("model", torch.zeros(4, 20, 1))

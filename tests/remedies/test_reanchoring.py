@@ -318,8 +318,8 @@ def test_two_trajectories_are_enough_and_one_is_not() -> None:
     [
         ({"pooling": "poool"}, "^pooling must name a module inside the model, such as pool; got 'poool'"),
         ({"head": "encoder"}, "^head must name a torch.nn.Linear with a bias, got 'encoder': Sequential"),
-        ({"budgets": ()}, "^budgets must hold at least one value, got none"),
-        ({"penalties": ()}, "^penalties must hold at least one value, got none"),
+        ({"budgets": ()}, r"^budgets must be a list or a tuple of values to choose from, got \(\)"),
+        ({"penalties": ()}, r"^penalties must be a list or a tuple of values to choose from, got \(\)"),
         ({"penalties": (0.1, 0.0)}, "^penalties must be positive, got 0.0"),
         ({"budgets": (1.5,)}, "^budget must be 'pooled', 'trajectory' or a number"),
         ({"layout": "channels_first"}, "^layout and keepdim must fit the layer 'pool'"),
@@ -352,3 +352,15 @@ def test_models_and_batches_that_do_not_fit_are_refused() -> None:
     squashed = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1), nn.Sigmoid())
     with pytest.raises(ValueError, match=r"^head must give the model's answer"):
         crest.reanchor(squashed, batches(x, y), pooling="1", head="2")
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_layers_around_the_head_are_refused_also_where_they_work_in_place(inplace: bool) -> None:
+    x, y = data()
+    rectified = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.ReLU(inplace=inplace), nn.Linear(4, 1))
+    with pytest.raises(ValueError, match=r"^head must read the pooled vector as it is"):
+        crest.reanchor(rectified, batches(x, y), pooling="1", head="3")
+    answers = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1), nn.ReLU(inplace=inplace))
+    answers[2].bias.data.fill_(-1.0)
+    with pytest.raises(ValueError, match=r"^head must give the model's answer"):
+        crest.reanchor(answers, batches(x, y), pooling="1", head="2")

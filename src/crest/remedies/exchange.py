@@ -41,7 +41,7 @@ def exchange_background(
     Args:
         signals: (B, T, C).
         kind: a kind of background, or several joined by "+"; see `crest.background.split`.
-        probability: of each row to be changed (0.5 is our choice: docs/choices.md#exchange).
+        probability: of each row to be changed (0.5 is our choice: docs/choices.md#exchange-in-training).
         mask: valid steps (B, T).
         sigma: deviation of the Gaussian in steps, where the kind has one.
         donors: "random" draws any other row. "far" draws among the half of them whose level is farthest from the row's
