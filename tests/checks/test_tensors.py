@@ -13,6 +13,7 @@ from crest.checks.tensors import (
     require_floating,
     require_series,
     require_tensor,
+    require_traced,
 )
 
 NAN, INF = float("nan"), float("inf")
@@ -164,3 +165,12 @@ def test_a_traced_graph_takes_flags_of_any_length_and_looks_at_no_value(dtype: t
 def test_a_traced_graph_refuses_flags_in_floating_point() -> None:
     with pytest.raises(ValueError, match="mask must hold booleans or the integers 0 and 1"):
         torch.export.export(Flagged(), (torch.randn(2, 30, 4), torch.ones(2, 30)))
+
+
+def test_in_a_trace_rank_and_spreading_sizes_are_all_that_is_asked() -> None:
+    require_traced("mask", torch.ones(2, 5), "(B, T)", 2, torch.zeros(2, 5, 3))
+    require_traced("mask", torch.ones(1, 1), "(B, T)", 2, torch.zeros(1, 1, 3))
+    with pytest.raises(ValueError, match=r"^mask must have shape \(B, T\), got 3 axes"):
+        require_traced("mask", torch.ones(2, 5, 1), "(B, T)", 2, torch.zeros(2, 5, 3))
+    with pytest.raises(ValueError, match="over all trajectories"):
+        require_traced("mask", torch.ones(1, 5), "(B, T)", 2, torch.zeros(2, 5, 3))

@@ -1,7 +1,9 @@
 """The sums and softmaxes that readouts share; what every readout must obey is in tests/contracts."""
 
+import pytest
 import torch
 
+from crest.readouts import make_readout
 from crest.readouts.base import checked_inputs, equal_weights, masked_softmax, scaled_scores, weighted_sum
 
 
@@ -37,3 +39,23 @@ def test_padding_is_zeroed_whatever_it_holds() -> None:
     assert clean.flatten().tolist() == [1.0, 0.0, 3.0]
     assert mask is not None
     assert mask.tolist() == [[True, False, True]]
+
+
+@pytest.mark.parametrize("name", ["attention", "windowed", "registers"])
+@pytest.mark.parametrize("how", ["float16", "bfloat16", "autocast"])
+def test_large_features_in_half_precision_are_pooled_as_in_full(name: str, how: str) -> None:
+    """A dot product of 512 channels at 600 is beyond float16, and so is its negative, which would lose to padding."""
+    readout = make_readout(name, 512).eval()
+    for weight in readout.parameters():
+        weight.data.fill_(-0.5)
+    features = torch.full((1, 40, 512), 600.0)
+    features[:, :20] += 20.0
+    mask = torch.arange(40)[None] < 30
+    expected = readout(features, mask)
+    if how == "autocast":
+        with torch.autocast("cpu", dtype=torch.float16):
+            found = readout(features, mask)
+    else:
+        dtype = getattr(torch, how)
+        found = readout.to(dtype)(features.to(dtype), mask).float()
+    torch.testing.assert_close(found, expected, rtol=2e-2, atol=0)

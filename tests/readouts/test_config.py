@@ -31,3 +31,10 @@ def test_every_constant_says_where_it_comes_from() -> None:
 def test_config_is_checked(options: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CrestConfig(**options)
+
+
+@pytest.mark.parametrize("name", ["core_slope", "core_offset", "gate_start", "alpha_offset", "alpha_slope"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_every_constant_is_finite(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must be finite, got {value}"):
+        CrestConfig(**{name: value})

@@ -306,3 +306,16 @@ def test_step_weights_are_the_absolute_gradients(mode: str) -> None:
     readout(features, mask).sum().backward()
     size = features.grad.abs().sum(2)
     torch.testing.assert_close(readout.step_weights(features, mask), size / size.sum(1, keepdim=True))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_forward_mode_gives_what_reverse_mode_gives(mode: str) -> None:
+    """Selection, budget and alpha have no derivative in either: a tangent must not pass where a gradient does not."""
+    generator = torch.Generator().manual_seed(1000)
+    features = trajectories(seed=3)
+    tangent = torch.randn(features.shape, dtype=torch.float64, generator=generator)
+    readout = CrestReadout(**MODES[mode]).double().eval()
+    pooled, forward = torch.func.jvp(readout, (features,), (tangent,))
+    cotangent = torch.randn(pooled.shape, dtype=torch.float64, generator=generator)
+    (backward,) = torch.func.vjp(readout, features)[1](cotangent)
+    torch.testing.assert_close((forward * cotangent).sum(), (backward * tangent).sum(), rtol=1e-9, atol=1e-9)

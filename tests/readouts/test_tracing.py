@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch._dynamo.testing
 from torch import Tensor, nn
 
 from crest.readouts import READOUTS, CrestReadout, make_readout
@@ -166,3 +167,39 @@ def test_the_sorting_operator_is_well_formed(layout: str) -> None:
     series = torch.randn(2, 5, 30) if layout == "contiguous" else torch.randn(2, 30, 5).transpose(1, 2)
     torch.testing.assert_close(torch.ops.crest.ascending(series), series.sort(-1).values, rtol=0, atol=0)
     torch.library.opcheck(torch.ops.crest.ascending.default, (series,))
+
+
+# -- what a graph must refuse
+
+
+@pytest.mark.parametrize("name", ["mean", "attention", "crest"])
+@pytest.mark.parametrize(
+    ("mask", "dtype", "message"),
+    [
+        ((4, 1), torch.float32, "mask must have shape"),
+        ((1, 60), torch.float32, "mask must have shape"),
+        ((4, 60, 1), torch.float32, "mask must have shape"),
+        ((4, 60), torch.int64, "features must be a floating point tensor"),
+    ],
+)
+def test_a_compiled_readout_refuses_what_an_eager_one_does(
+    name: str, mask: tuple[int, ...], dtype: torch.dtype, message: str
+) -> None:
+    torch.compiler.reset()
+    readout = make_readout(name, WIDTH).eval()
+    features, flags = trajectories(4, 60).to(dtype), torch.ones(mask, dtype=torch.bool)
+    for one in (readout, torch.compile(readout, backend="eager")):
+        with pytest.raises(ValueError, match=message):
+            one(features, flags)
+
+
+@pytest.mark.parametrize("name", ["mean", "attention", "crest"])
+def test_the_checks_fix_no_dynamic_axis(name: str) -> None:
+    torch.compiler.reset()
+    readout = make_readout(name, WIDTH).eval()
+    counted = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(readout, backend=counted, fullgraph=True, dynamic=True)
+    for batch, steps in ((4, 60), (3, 80), (7, 90)):
+        features, mask = trajectories(batch, steps), ragged(batch, steps)
+        torch.testing.assert_close(compiled(features, mask), readout(features, mask), rtol=0, atol=1e-5)
+    assert counted.frame_count == 1

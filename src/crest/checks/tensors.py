@@ -4,7 +4,7 @@ A `require_` function raises a ValueError or returns nothing; an `as_` function 
 the code behind the door works with. The messages have the form of `crest.checks.arguments`.
 
 Where a graph is traced (compiled, exported) values do not exist yet, and a comparison of shapes would fix a dynamic
-axis. A door that can be traced asks `torch.compiler.is_compiling()` before it checks; `as_flags` does so by itself.
+axis. A door that can be traced asks `torch.compiler.is_compiling()` and then checks by `require_traced`; `as_flags` does so by itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,6 +27,32 @@ def require_tensor(name: str, value: object, letters: str, expected: Sequence[in
     if not isinstance(value, Tensor):
         raise ValueError(f"{name} must be a torch tensor, got {type(value).__name__}")
     require_shape(name, value, letters, expected)
+
+
+def require_traced(name: str, value: Tensor, letters: str, rank: int, like: Tensor | None = None) -> None:
+    """Raise a ValueError for what a traced graph would take in silence: another rank, or a size of 1 that spreads.
+
+    It fixes no dynamic axis: a size of 1 is told apart from all others in any trace.
+
+    Args:
+        name: of the argument, for the message.
+        value: what is traced.
+        letters: its axes.
+        rank: how many.
+        like: a tensor with whose first axes it must agree.
+
+    Example:
+        >>> require_traced("mask", torch.ones(2, 1), "(B, T)", 2, torch.zeros(2, 5, 3))
+        Traceback (most recent call last):
+        ValueError: mask must have shape (B, T), got one of size 1 that would spread over all steps
+    """
+    if value.ndim != rank:
+        raise ValueError(f"{name} must have shape {letters}, got {value.ndim} axes")
+    for axis, what in () if like is None else ((0, "trajectories"), (1, "steps")):
+        if value.shape[axis] == 1 and like is not None and like.shape[axis] != 1:
+            raise ValueError(
+                f"{name} must have shape {letters}, got one of size 1 that would spread over all {what}"
+            )
 
 
 def require_floating(name: str, value: Tensor) -> None:
@@ -93,7 +119,9 @@ def as_flags(name: str, value: Tensor, like: Tensor, validate: bool = True) -> S
         tensor([[False,  True]])
     """
     tracing = torch.compiler.is_compiling()
-    if not tracing:
+    if tracing:
+        require_traced(name, value, "(B, T)", 2, like)
+    else:
         require_tensor(name, value, "(B, T)", like.shape[:2])
     if value.is_floating_point() or value.is_complex():
         raise ValueError(

@@ -17,7 +17,13 @@ from crest.arrays import (
     valid_steps,
 )
 from crest.checks.arguments import require
-from crest.checks.tensors import as_mask, require_finite, require_series
+from crest.checks.tensors import (
+    as_mask,
+    require_finite,
+    require_floating,
+    require_series,
+    require_traced,
+)
 
 
 def checked_inputs(
@@ -26,11 +32,14 @@ def checked_inputs(
     """Features with padded steps set to zero, and the mask as booleans (or None), checked at the public door.
 
     Zeroing first means that whatever stands in the padding, NaN included, reaches neither the output nor a
-    gradient. Nothing is checked while a graph is traced but dtypes: no value exists yet, and a comparison of
-    shapes would fix a dynamic axis.
+    gradient. While a graph is traced, ranks and dtypes are checked and no more: no value exists yet, and a comparison
+    of sizes would fix a dynamic axis.
     """
     tracing = torch.compiler.is_compiling()
-    if not tracing:
+    if tracing:
+        require_traced("features", features, "(B, T, D)", 3)
+        require_floating("features", features)
+    else:
         require_series("features", features, "(B, T, D)")
     valid = as_mask(mask, features, validate)
     if valid is not None:
@@ -142,6 +151,15 @@ def learned_vector(width: int) -> nn.Parameter:
 
 
 def scaled_scores(features: Features, query: Tensor) -> StepScores:
-    """Dot product of each step with a query, over sqrt(D)."""
-    scores: Tensor = (features @ query) / features.shape[-1] ** 0.5
-    return scores
+    """Dot product of each step with a query, over sqrt(D), in float32 at least.
+
+    Example:
+        >>> scaled_scores(torch.full((1, 1, 4), 600.0, dtype=torch.float16), torch.full((4,), 100.0, dtype=torch.float16))
+        tensor([[120000.]])
+    """
+    dtype = at_least_float32(features, query)
+    half = features.dtype != dtype or torch.is_autocast_enabled(features.device.type)
+    # A matrix product in half precision, to which autocast takes it, overflows before the division.
+    scores = (features.to(dtype) * query.to(dtype)).sum(-1) if half else features @ query
+    scaled: Tensor = scores / features.shape[-1] ** 0.5
+    return scaled

@@ -48,6 +48,8 @@ class CrestConfig:
         require_fields(self, "be positive", "sigma", "delta", "gate_width")
         require_fields(self, "be a whole number, 0 or more", "dilation")
         require_fields(self, "lie in [0, 1)", "momentum")
+        slopes = ("core_slope", "core_offset", "gate_start", "alpha_offset", "alpha_slope")
+        require_fields(self, "be finite", *slopes)
         if not 0 < self.epsilon_min <= self.epsilon_max <= 1:
             raise ValueError(
                 "epsilon_min and epsilon_max must satisfy 0 < epsilon_min <= epsilon_max <= 1, "

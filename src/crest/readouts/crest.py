@@ -219,7 +219,7 @@ class CrestReadout(Readout):
         Time is contiguous in memory: FFT and sort run along it.
         """
         features, valid = checked_inputs(features, mask, self.validate)
-        if sum(self._left_out) >= features.shape[1]:
+        if any(self._left_out) and sum(self._left_out) >= features.shape[1]:
             raise ValueError(
                 f"run_up must leave some of the {features.shape[1]} steps of features, got {self._left_out}"
             )
@@ -269,6 +269,8 @@ class CrestReadout(Readout):
         self, series: Features, valid: StepMask | None, observe: bool, run_up: Tensor | None = None
     ) -> tuple[Core, StepMask | None]:
         """What is selected, and the valid steps without the run-up."""
+        # `no_grad` stops reverse mode alone: forward mode would carry tangents through budget and alpha.
+        series = series.detach()
         config, dilation = self.config, -(-self.config.dilation // self.stride)
         if observe and self.run_up is not None:
             self.run_up.observe(*self._ends(series, valid))

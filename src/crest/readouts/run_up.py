@@ -137,4 +137,5 @@ def without_run_up(mask: StepMask, steps: Tensor, longest: float = _LONGEST) -> 
     total = place[:, -1:]
     most = (longest * total).floor()
     inside = mask & (place > torch.minimum(steps[0], most)) & (total - place >= torch.minimum(steps[1], most))
-    return torch.where(inside.any(1, keepdim=True), inside, mask)
+    # Not `where`: onnxruntime has none for booleans.
+    return inside | (mask & ~inside.any(1, keepdim=True))
