@@ -158,7 +158,9 @@ def scaled_scores(features: Features, query: Tensor) -> StepScores:
         tensor([[120000.]])
     """
     dtype = at_least_float32(features, query)
-    half = features.dtype != dtype or torch.is_autocast_enabled(features.device.type)
+    # The device without memory has no autocast to ask about.
+    autocast = features.device.type != "meta" and torch.is_autocast_enabled(features.device.type)
+    half = autocast or features.dtype != dtype
     # A matrix product in half precision, to which autocast takes it, overflows before the division.
     scores = (features.to(dtype) * query.to(dtype)).sum(-1) if half else features @ query
     scaled: Tensor = scores / features.shape[-1] ** 0.5

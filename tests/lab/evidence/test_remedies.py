@@ -72,7 +72,7 @@ def test_where_the_rule_cannot_tell_the_model_stays() -> None:
 def test_means_are_over_the_seeds_that_all_remedies_have() -> None:
     there = shown(REMEDIES_EXPERIMENT, usual, without=lambda spec: spec.readout == "crest" and spec.seed > 1)
     assert {row[-1] for row in there.tables[0].rows} == {"2"}
-    assert there.claims[0].seeds == 2
+    assert {claim.verdict for claim in there.claims} == {"not measured"}
     nothing = shown(REMEDIES_EXPERIMENT, usual, without=lambda spec: spec.readout == "crest")
     assert nothing.tables[0].rows == ()
     assert {claim.verdict for claim in nothing.claims} == {"not measured"}

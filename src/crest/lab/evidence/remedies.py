@@ -133,6 +133,7 @@ def _show(found: Found) -> Shown:
     others = {
         place: models for place in (*BEARING_PLACES, *HARD_PLACES) if (models := outcomes(found, place))
     }
+    whole = all(found.complete(**place.fields) for place in TEN_PLACES)
     picks = [picked(place, models) for place, models in ten.items()]
     more = [picked(place, models) for place, models in others.items()]
     table = _remedy_table(
@@ -151,9 +152,7 @@ def _show(found: Found) -> Shown:
     return Shown(
         tables=(table, rule_table([*picks, *more]), limits),
         charts=(_chart(ten),) if ten else (),
-        claims=(*judged_picks(picks), _prediction(ten))
-        if len(ten) == len(TEN_PLACES)
-        else (*PICK_CLAIMS, _PREDICTS),
+        claims=(*judged_picks(picks), _prediction(ten)) if whole else (*PICK_CLAIMS, _PREDICTS),
         notes=(
             "The rule sees ID errors and shares, which need no label from the field; OOD errors stand here to judge it.",
             "Where the rule cannot tell, the model counts as left as it is.",

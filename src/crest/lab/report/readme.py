@@ -113,7 +113,8 @@ def remedies_by_place(pieces: Pieces) -> str:
 
 def rule_by_place(pieces: Pieces) -> str:
     """What the rule picks in each place, and what hindsight would have, as a table."""
-    return table_markdown(_table(pieces, "remedies", "rule")).strip()
+    table = _table(pieces, "remedies", "rule")
+    return _markdown(table.header, table.rows)
 
 
 def _table(pieces: Pieces, experiment: str, name: str) -> Table:
