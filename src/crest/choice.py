@@ -230,8 +230,10 @@ def _given(
     found = {}
     for name, one in candidates.items():
         if not isinstance(one, Candidate) and not (isinstance(one, tuple) and len(one) == 2):
-            rule = "candidates must hold Candidates, or tuples of function and ID error"
-            raise ValueError(f"{rule}, got {type(one).__name__} for {name!r}")
+            got = f"{type(one).__name__} for {name!r}"
+            raise ValueError(
+                f"candidates must hold Candidates, or tuples of function and ID error, got {got}"
+            )
         try:
             if isinstance(one, Candidate):
                 found[name] = one

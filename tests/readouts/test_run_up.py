@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from crest.background import background_of
+from crest.background.transience import channel_transience
 from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.run_up import RunUp, enough_for_a_run_up, run_up_steps, without_run_up
 
@@ -237,3 +239,16 @@ def test_the_background_is_what_the_residual_is_taken_from() -> None:
     assert not torch.equal(by_level, CrestReadout("trajectory", run_up=0).select(made).selected)
     with pytest.raises(ValueError, match=r"^background must be one of level, slow"):
         CrestReadout(background="fast")
+
+
+def test_the_profile_is_what_is_ranked_by_the_readout_itself() -> None:
+    made = features()
+    options = {"stride": 2, "background": "level", "run_up": (12, 3)}
+    found = CrestReadout("trajectory", **options).profile(made)
+    inside = (torch.arange(200) >= 12) & (torch.arange(200) < 197)
+    by_hand = channel_transience(made, inside.expand(16, 200), 3.0, background=background_of("level")).mean(
+        -1
+    )
+    torch.testing.assert_close(found, by_hand)
+    assert (found[:, :12] == 0).all()
+    assert (found[:, 197:] == 0).all()

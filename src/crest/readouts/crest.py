@@ -26,8 +26,16 @@ from crest.checks.arguments import obeys, require, require_choice
 from crest.readouts.base import Readout, checked_inputs
 from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
 from crest.readouts.config import CrestConfig
-from crest.readouts.means import MaskedMeans, masked_means
-from crest.readouts.run_up import RunUp, end_profile, enough_for_a_run_up, run_up_steps, without_run_up
+from crest.readouts.means import contrast, masked_means, share_over_steps
+from crest.readouts.run_up import (
+    LONGEST,
+    RunUp,
+    both_ends,
+    end_profile,
+    enough_for_a_run_up,
+    run_up_steps,
+    without_run_up,
+)
 from crest.readouts.running import RunningBudget
 
 
@@ -46,17 +54,6 @@ class Core(NamedTuple):
     """(B, G): the Otsu tail of each trajectory's own profile."""
     run_up: Tensor
     """(2,): steps at the start and at the end that were left out as the encoder's own."""
-
-
-def contrast(means: MaskedMeans, alpha: Tensor) -> Pooled:
-    """P = alpha (F_sel - F_rest) + (1 - alpha) F_global.
-
-    Example:
-        >>> one, two, three = torch.ones(1, 1), torch.full((1, 1), 2.0), torch.full((1, 1), 3.0)
-        >>> contrast(MaskedMeans(selected=three, rest=one, everything=two), torch.tensor([[0.75]]))
-        tensor([[2.]])
-    """
-    return alpha * (means.selected - means.rest) + (1 - alpha) * means.everything
 
 
 class CrestReadout(Readout):
@@ -83,9 +80,8 @@ class CrestReadout(Readout):
         run_up: steps at the start, or at the start and the end, that are left out: a recurrent state runs up
             there, a convolution sees padding. "auto" finds them in training batches of 8 and more, and in
             `calibrate`, as a transience that every trajectory shows at its first or last steps: an average over
-            batches, at most a quarter of a trajectory at either end. A trajectory that would have none left is pooled whole.
-            Give 0 where every trajectory begins with its
-            event, as in a hammer test.
+            batches, at most a quarter of a trajectory at either end. Give 0 where every trajectory begins with its
+            event, as in a hammer test. A trajectory that would have no step left is pooled whole.
         stride: inputs per feature step of the encoder: `sigma` and `dilation` then count steps of the inputs; the low-pass
             has one step of the features at least.
         config: the constants.
@@ -132,7 +128,7 @@ class CrestReadout(Readout):
         self.config = config or CrestConfig()
         self.running = RunningBudget(self.config.momentum) if budget == "pooled" else None
         self.run_up = RunUp(self.config.momentum) if run_up == "auto" else None
-        self._left_out = (0, 0) if run_up == "auto" else _both_ends(run_up)
+        self._left_out = (0, 0) if run_up == "auto" else both_ends(run_up)
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
@@ -151,6 +147,11 @@ class CrestReadout(Readout):
         """How many channels chose each step (B, T): where the event is, for free. Padding gets none."""
         return vote_count(self.select(features, mask).selected)
 
+    def profile(self, features: Features, mask: StepFlags | None = None) -> Profile:
+        """How transient each step is (B, T), over all channels: what is ranked; 0 on padding and in the run-up."""
+        series, valid = self._series(features, mask)
+        return transience_profile(self._transience(series, self._inside(series, valid, None)[0]))
+
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Absolute weight of each step in the pooled vector, averaged over channels, as a share.
 
@@ -161,8 +162,10 @@ class CrestReadout(Readout):
         present = valid_steps(steps, series[..., 0]).unsqueeze(-1).to(core.alpha.dtype)
         inside = core.selected * present
         alpha = core.alpha.unsqueeze(1)
-        weights = alpha * (_share(inside) - _share(present - inside)) + (1 - alpha) * _share(present)
-        return _share(weights.abs().mean(-1)).to(features.dtype)
+        weights = alpha * (share_over_steps(inside) - share_over_steps(present - inside)) + (
+            1 - alpha
+        ) * share_over_steps(present)
+        return share_over_steps(weights.abs().mean(-1)).to(features.dtype)
 
     def calibrate(self, batches: Iterable[Tensor | Sequence[Tensor | None]]) -> "CrestReadout":
         """Set the pooled budget and the run-up to the plain average over these batches, and return the readout.
@@ -190,7 +193,7 @@ class CrestReadout(Readout):
             series, valid = self._series(features, mask)
             left_out = None
             if self.run_up is not None:
-                profile, rows = self._ends(series, valid)
+                profile, rows = end_profile(series, valid, self._sigma, self.config.delta)
                 found += [run_up_steps(profile, rows)] if enough_for_a_run_up(profile, rows) else []
                 left_out = torch.stack(found).mean(0).round() if found else profile.new_zeros(2)
             core, inside = self._select(series, valid, observe=False, run_up=left_out)
@@ -238,12 +241,6 @@ class CrestReadout(Readout):
         return max(self.config.sigma / self.stride, 1.0) if self.stride > 1 else self.config.sigma
 
     @torch.no_grad()
-    def _ends(self, series: Features, mask: StepMask | None) -> tuple[Profile, StepMask | None]:
-        """What tells a run-up: the profile of some trajectories, fair at the ends, and their mask."""
-        profile = end_profile(series, mask, self._sigma, self.config.delta)
-        return profile, None if mask is None else mask[: len(profile)]
-
-    @torch.no_grad()
     def _inside(
         self, series: Features, mask: StepMask | None, run_up: Tensor | None
     ) -> tuple[StepMask | None, Tensor]:
@@ -261,8 +258,8 @@ class CrestReadout(Readout):
         if nothing:
             return mask, steps
         # What somebody gives is taken as given; what was found is held below a quarter of each trajectory.
-        share = {"longest": 1.0} if self.run_up is None else {}
-        return without_run_up(valid_steps(mask, series[..., 0]), steps, **share), steps
+        longest = 1.0 if self.run_up is None else LONGEST
+        return without_run_up(valid_steps(mask, series[..., 0]), steps, longest), steps
 
     @torch.no_grad()
     def _select(
@@ -273,7 +270,7 @@ class CrestReadout(Readout):
         series = series.detach()
         config, dilation = self.config, -(-self.config.dilation // self.stride)
         if observe and self.run_up is not None:
-            self.run_up.observe(*self._ends(series, valid))
+            self.run_up.observe(*end_profile(series, valid, self._sigma, config.delta))
         mask, left_out = self._inside(series, valid, run_up)
         transience = self._transience(series, mask)
         if self.split:
@@ -311,21 +308,3 @@ class CrestReadout(Readout):
         if isinstance(self.budget, str):
             return event_budget(width, tail, self.config), width, tail
         return torch.full_like(width, self.budget), width, tail
-
-
-def _share(weights: Tensor) -> Tensor:
-    """Weights divided by their sum over steps; zero where that is zero."""
-    total = weights.sum(1, keepdim=True)
-    return weights / torch.where(total == 0, 1.0, total)
-
-
-def _both_ends(run_up: int | tuple[int, int]) -> tuple[int, int]:
-    """Steps at the start and at the end, from one number (the start's) or two."""
-    ends = (run_up, 0) if isinstance(run_up, int) else run_up
-    rule = "be a whole number, 0 or more"
-    if not isinstance(ends, tuple | list) or len(ends) != 2 or not all(obeys(steps, rule) for steps in ends):
-        raise ValueError(
-            "run_up must be 'auto', a number of steps at the start, or a pair for start and end, each a whole "
-            f"number, 0 or more, got {run_up!r}"
-        )
-    return int(ends[0]), int(ends[1])

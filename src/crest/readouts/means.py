@@ -1,8 +1,9 @@
-"""Means of the features over what is selected, the rest, and all."""
+"""Means of the features over what is selected, the rest, and all; and their contrast."""
 
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from crest.arrays import Features, Pooled, Selection, StepMask, at_least_float32, valid_steps
 from crest.background.transience import from_first_step
@@ -42,3 +43,26 @@ def masked_means(features: Features, selected: Selection, mask: StepMask | None 
     everything = share * inside + (1 - share) * outside
     rest = torch.where(left > 0, outside, everything)
     return MaskedMeans(inside + first, rest + first, everything + first)
+
+
+def contrast(means: MaskedMeans, alpha: Tensor) -> Pooled:
+    """P = alpha (F_sel - F_rest) + (1 - alpha) F_global.
+
+    Example:
+        >>> one, two, three = torch.ones(1, 1), torch.full((1, 1), 2.0), torch.full((1, 1), 3.0)
+        >>> contrast(MaskedMeans(selected=three, rest=one, everything=two), torch.tensor([[0.75]]))
+        tensor([[2.]])
+    """
+    return alpha * (means.selected - means.rest) + (1 - alpha) * means.everything
+
+
+def share_over_steps(weights: Tensor) -> Tensor:
+    """Weights (B, T, ...) divided by their sum over steps; zero where that is zero.
+
+    Example:
+        >>> share_over_steps(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))
+        tensor([[0.2500, 0.7500],
+                [0.0000, 0.0000]])
+    """
+    total = weights.sum(1, keepdim=True)
+    return weights / torch.where(total == 0, 1.0, total)

@@ -11,22 +11,28 @@ from torch import Tensor
 from crest.arrays import Features, Profile, StepMask
 from crest.background.slow import local_line
 from crest.background.transience import channel_transience, transience_profile
+from crest.checks.arguments import obeys
 from crest.readouts.running import RunningAverages
 
 # our choice: docs/choices.md#run-up
 _STARTS = 4.0
 _ENDS = 2.0
 _SMOOTH = 5
-_LONGEST = 0.25
+LONGEST = 0.25
+"""The share of a trajectory that a run-up which was found may have at either end."""
 _TRAJECTORIES = 8
 # So many are looked at: a median over more says no more, and costs.
 _LOOKED_AT = 16
 
 
-def end_profile(features: Features, mask: StepMask | None, sigma: float, delta: float) -> Profile:
-    """How transient each step of the first trajectories is, by a measure that is fair at the ends."""
+@torch.no_grad()
+def end_profile(
+    features: Features, mask: StepMask | None, sigma: float, delta: float
+) -> tuple[Profile, StepMask | None]:
+    """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
     rows = None if mask is None else mask[:_LOOKED_AT]
-    return transience_profile(channel_transience(features[:_LOOKED_AT], rows, sigma, delta, local_line))
+    transience = channel_transience(features[:_LOOKED_AT], rows, sigma, delta, local_line)
+    return transience_profile(transience), rows
 
 
 def run_up_steps(profile: Profile, mask: StepMask | None = None) -> Tensor:
@@ -73,7 +79,7 @@ def _leading(profile: Profile) -> Tensor:
     smooth = torch.stack([padded[shift : shift + len(ratio)] for shift in range(_SMOOTH)]).mean(0)
     length = (smooth > _ENDS).to(profile.dtype).cumprod(0).sum()
     begins = ratio[:_SMOOTH].amax() > _STARTS
-    return torch.where(begins, length.minimum((_LONGEST * steps).floor()), 0.0).to(profile.dtype)
+    return torch.where(begins, length.minimum((LONGEST * steps).floor()), 0.0).to(profile.dtype)
 
 
 class RunUp(RunningAverages):
@@ -121,7 +127,7 @@ class RunUp(RunningAverages):
             self.batches.fill_(len(found))
 
 
-def without_run_up(mask: StepMask, steps: Tensor, longest: float = _LONGEST) -> StepMask:
+def without_run_up(mask: StepMask, steps: Tensor, longest: float = LONGEST) -> StepMask:
     """The valid steps less `steps` (2,) of them at the start and at the end; all of them where none would be left.
 
     Args:
@@ -139,3 +145,20 @@ def without_run_up(mask: StepMask, steps: Tensor, longest: float = _LONGEST) -> 
     inside = mask & (place > torch.minimum(steps[0], most)) & (total - place >= torch.minimum(steps[1], most))
     # Not `where`: onnxruntime has none for booleans.
     return inside | (mask & ~inside.any(1, keepdim=True))
+
+
+def both_ends(run_up: int | tuple[int, int]) -> tuple[int, int]:
+    """Steps at the start and at the end, from one number (the start's) or two.
+
+    Example:
+        >>> both_ends(32), both_ends((32, 8))
+        ((32, 0), (32, 8))
+    """
+    ends = (run_up, 0) if isinstance(run_up, int) else run_up
+    rule = "be a whole number, 0 or more"
+    if not isinstance(ends, tuple | list) or len(ends) != 2 or not all(obeys(steps, rule) for steps in ends):
+        raise ValueError(
+            "run_up must be 'auto', a number of steps at the start, or a pair for start and end, each a whole "
+            f"number, 0 or more, got {run_up!r}"
+        )
+    return int(ends[0]), int(ends[1])

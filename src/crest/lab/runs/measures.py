@@ -9,7 +9,6 @@ from torch import Tensor
 
 from crest import rng
 from crest.arrays import EventMask, Features, Signals, StepScores
-from crest.background.transience import channel_transience, transience_profile
 from crest.lab.evaluation import score
 from crest.lab.model import Model
 from crest.lab.runs.record import ReanchoredScore, Shares
@@ -30,7 +29,7 @@ from crest.probes import (
     step_scores,
     step_traces,
 )
-from crest.readouts import CrestConfig, CrestReadout, EventReadout
+from crest.readouts import CrestReadout, EventReadout
 from crest.readouts.base import WeightedReadout
 from crest.remedies import reanchor
 from crest.systems import Splits, Trajectories
@@ -92,8 +91,8 @@ def measured_traces(model: Model, splits: Splits) -> Traces:
 def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
     x, y, events, cue = data.tensors()
     readout = model.readout
-    # CREST's own constants where it is CREST, else the defaults.
-    config = readout.config if isinstance(readout, CrestReadout) else CrestConfig()
+    # What CREST itself ranks where it is CREST, else what it would with its defaults.
+    rates = readout if isinstance(readout, CrestReadout) else CrestReadout(run_up=0)
     with evaluating(model):
         features = model.features(x)
         return step_traces(
@@ -104,9 +103,7 @@ def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
             targets=y,
             cue=cue,
             events=events,
-            transience=transience_profile(
-                channel_transience(features, sigma=config.sigma, delta=config.delta)
-            ),
+            transience=rates.profile(features),
             votes=readout.votes(features) if isinstance(readout, CrestReadout) else None,
             split=split,
             digits=_DIGITS,
