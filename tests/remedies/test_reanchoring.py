@@ -364,3 +364,16 @@ def test_layers_around_the_head_are_refused_also_where_they_work_in_place(inplac
     answers[2].bias.data.fill_(-1.0)
     with pytest.raises(ValueError, match=r"^head must give the model's answer"):
         crest.reanchor(answers, batches(x, y), pooling="1", head="2")
+
+
+def test_features_that_the_model_overwrites_later_were_caught_before() -> None:
+    class Overwriting(Net):
+        def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+            features = self.encoder(x)
+            answers = self.head(self.pool(features, mask))
+            features.zero_()
+            return answers
+
+    x, y = data()
+    torch.manual_seed(1000)
+    assert reanchored(Overwriting(), batches(x, y)).error == reanchored(net(), batches(x, y)).error

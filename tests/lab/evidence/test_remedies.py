@@ -59,6 +59,8 @@ def test_a_pick_that_is_worse_somewhere_is_told() -> None:
 def test_where_the_rule_cannot_tell_the_model_stays() -> None:
     low = dict.fromkeys(("transient",), 0.3)
     rule = changed(
+        # The lowest ID error, which decides nothing here.
+        scored_attention_jitter=dataclasses.replace(NUMBERS["scored_attention", "jitter"], id=0.05),
         crest_none=dataclasses.replace(NUMBERS["crest", "none"], **low),
         crest_exchange=dataclasses.replace(NUMBERS["crest", "exchange"], **low),
         scored_attention_exchange=dataclasses.replace(NUMBERS["scored_attention", "exchange"], **low),
