@@ -21,7 +21,9 @@ PRODUCT = CORE | {
     "remedies",
     "estimator",
     "conditions",
+    "candidates",
     "choice",
+    "auditing",
 }
 MODELS = PRODUCT | {
     "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
@@ -41,7 +43,9 @@ ALLOWED = {
     "remedies": CORE | {"readouts", "probes", "replacement"},
     "estimator": CORE | {"readouts"},
     "conditions": CORE | {"probes"},
-    "choice": CORE | {"probes", "conditions"},
+    "candidates": CORE | {"probes"},
+    "choice": CORE | {"probes", "conditions", "candidates"},
+    "auditing": CORE | {"readouts", "probes", "remedies", "conditions"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from crest import readouts as readouts
     from crest import remedies as remedies
     from crest import systems as systems
-    from crest.choice import Candidate, Choice, choose
+    from crest.auditing import Audit, audit
+    from crest.candidates import Candidate, Choice
+    from crest.choice import choose
     from crest.conditions import leave_one_condition_out
     from crest.estimator import CrestPooler as CrestPooler
     from crest.probes import (
@@ -92,10 +94,12 @@ _REMEDIES = (
 _MODULES = ("background", "probes", "readouts", "remedies", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
-    "Candidate": "crest.choice",
-    "Choice": "crest.choice",
+    "Audit": "crest.auditing",
+    "Candidate": "crest.candidates",
+    "Choice": "crest.candidates",
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
+    "audit": "crest.auditing",
     "choose": "crest.choice",
     "leave_one_condition_out": "crest.conditions",
     "replace_pooling": "crest.replacement",
@@ -123,6 +127,7 @@ __all__ = [
     "READOUTS",
     "REFERENCES",
     "AttentionReadout",
+    "Audit",
     "Candidate",
     "Choice",
     "ConjunctiveReadout",
@@ -145,6 +150,7 @@ __all__ = [
     "RegistersReadout",
     "ScoredAttentionReadout",
     "WindowedReadout",
+    "audit",
     "choose",
     "credit",
     "deletion",

@@ -18,18 +18,9 @@ from crest.checks.tensors import (
     require_series,
     require_tensor,
 )
+from crest.probes.errors import rmse
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
-
-
-def rmse(prediction: Tensor, target: Tensor) -> Tensor:
-    """Root mean square error.
-
-    Example:
-        >>> rmse(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
-        tensor(1.4142)
-    """
-    return (prediction - target).square().mean().sqrt()
 
 
 @dataclass(frozen=True)
