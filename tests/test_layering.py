@@ -24,6 +24,7 @@ PRODUCT = CORE | {
     "candidates",
     "choice",
     "auditing",
+    "pages",
 }
 MODELS = PRODUCT | {
     "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
@@ -45,7 +46,8 @@ ALLOWED = {
     "conditions": CORE | {"probes"},
     "candidates": CORE | {"probes"},
     "choice": CORE | {"probes", "conditions", "candidates"},
-    "auditing": CORE | {"readouts", "probes", "remedies", "conditions"},
+    "pages": CORE | {"probes"},
+    "auditing": CORE | {"readouts", "probes", "remedies", "conditions", "pages"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,

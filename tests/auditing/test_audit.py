@@ -221,6 +221,7 @@ def test_other_answers_are_taken_out() -> None:
         ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more"),
         ({"sigma": 0}, "^sigma must be positive"),
         ({"kind": "loud"}, "^kind must"),
+        ({"channels": ["a", "b"]}, "^channels must name each of 1 channels"),
     ],
 )
 def test_messages(changes: dict[str, object], message: str) -> None:

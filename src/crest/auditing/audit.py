@@ -1,7 +1,7 @@
 """Bring a trained model and data as in training; learn what its answer follows."""
 
 import contextlib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +39,7 @@ def audit(
     events: Any = None,
     conditions: Iterable[Hashable] | Tensor | None = None,
     channels_first: bool | None = None,
+    channels: Sequence[str] | None = None,
     answer: Callable[[Any], Tensor] | None = None,
     kind: str = "core",
     sigma: float = SIGMA,
@@ -64,6 +65,7 @@ def audit(
         conditions: (N,), the condition of each trajectory, such as a speed; errors are then shown by condition. Needs
             targets.
         channels_first: whether the inputs are (B, C, T). Unless given, time is the longer axis.
+        channels: names of the signals, for the page.
         answer: from what the model returns to predictions (B,), (B, 1) or logits (B, K), where it returns something else.
         kind: kind of background that is exchanged, as in `crest.background.split`.
         sigma: deviation of the Gaussian in steps, where a background has one.
@@ -97,6 +99,10 @@ def audit(
     with quiet, torch.no_grad():
         asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
         known = _events(events, asked)
+        if channels is not None and (isinstance(channels, str) or len(channels) != asked.signals.shape[2]):
+            raise ValueError(
+                f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
+            )
         names = _names(conditions, asked)
         tested = exchange_test(
             asked.function, asked.signals, kind=kind, mask=asked.mask, targets=asked.targets, error=error,
@@ -134,7 +140,7 @@ def audit(
         error=None if asked.targets is None else float(error(asked.answers, asked.targets)),
         by_condition=by_condition,
         notes=tuple(notes),
-        traces=shown_traces(asked, read, core, known),
+        traces=shown_traces(asked, read, core, known, channels),
     )
 
 

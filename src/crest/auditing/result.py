@@ -5,11 +5,13 @@ import math
 import textwrap
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from crest.auditing.interface import Interface
 from crest.auditing.readings import Deletion
 from crest.auditing.verdict import AuditVerdict
+from crest.files import whole_file
 from crest.probes.exchange import Exchange
 from crest.probes.result import CreditMeans
 from crest.probes.traces import Traces
@@ -100,6 +102,26 @@ class Audit:
                 f"  events: CiE@1 {given.cie:.2f}, Prec@|E| {given.precision:.2f}, ECM {given.ecm:.2f}, chance {given.chance:.2f}"
             )
         return lines
+
+    def to_html(self, path: str | Path, *, after: "Audit | None" = None, title: str = "Audit") -> Path:
+        """Write the page: the finding, the numbers, and an explorer of some trajectories; return where it is.
+
+        One file that needs no server and no network. Needs the lab extra.
+
+        Args:
+            path: of the file.
+            after: an audit of the repaired model on the same trajectories, to be shown beside.
+            title: the heading.
+        """
+        try:
+            from crest.auditing.page import audit_page  # noqa: PLC0415
+        except ImportError as missing:
+            raise ImportError(f"to_html needs {missing.name}: pip install 'crest-readout[lab]'") from missing
+        audits = {"as it is": self} if after is None else {"before": self, "after": after}
+        place = Path(path)
+        with whole_file(place) as file:
+            file.write(audit_page(audits, title=title).encode())
+        return place
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; trajectories step by step are left out. NaN is None."""
