@@ -7,6 +7,7 @@ from crest.auditing.readings import Deletion
 from crest.probes.exchange import Exchange
 
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
+"""What the answer of a model follows."""
 
 # our choice: docs/choices.md#audit
 FOLLOWS = 0.5

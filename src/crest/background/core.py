@@ -11,7 +11,7 @@ from crest.checks.arguments import require
 from crest.checks.tensors import as_mask, require_series
 
 # our choice: docs/choices.md#backgrounds
-BUDGET = 0.25
+BUDGET = 0.15
 _DILATION = 2
 
 
