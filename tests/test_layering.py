@@ -40,7 +40,7 @@ ALLOWED = {
     "probes": CORE,
     "theory": {"floats", "checks"},
     "systems": CORE,
-    "replacement": CORE | {"readouts"},
+    "replacement": CORE | {"readouts", "probes"},
     "remedies": CORE | {"readouts", "probes", "replacement"},
     "estimator": CORE | {"readouts"},
     "conditions": CORE | {"probes"},
