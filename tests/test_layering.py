@@ -25,6 +25,7 @@ PRODUCT = CORE | {
     "choice",
     "auditing",
     "pages",
+    "repairing",
 }
 MODELS = PRODUCT | {
     "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
@@ -48,6 +49,7 @@ ALLOWED = {
     "choice": CORE | {"probes", "conditions", "candidates"},
     "pages": CORE | {"probes"},
     "auditing": CORE | {"readouts", "probes", "remedies", "conditions", "pages"},
+    "repairing": CORE | {"readouts", "probes", "replacement", "remedies", "conditions", "candidates", "choice"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,

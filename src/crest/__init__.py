@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         exchange_background,
         reanchor,
     )
+    from crest.repairing import Repaired, repair
     from crest.replacement import replace_pooling
 
 __version__ = "0.1.0"
@@ -100,8 +101,10 @@ _ELSEWHERE = {
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
     "audit": "crest.auditing",
+    "Repaired": "crest.repairing",
     "choose": "crest.choice",
     "leave_one_condition_out": "crest.conditions",
+    "repair": "crest.repairing",
     "replace_pooling": "crest.replacement",
     **dict.fromkeys(_PROBES, "crest.probes"),
     **dict.fromkeys(_REMEDIES, "crest.remedies"),
@@ -148,6 +151,7 @@ __all__ = [
     "Readout",
     "Reanchored",
     "RegistersReadout",
+    "Repaired",
     "ScoredAttentionReadout",
     "WindowedReadout",
     "audit",
@@ -163,6 +167,7 @@ __all__ = [
     "make_readout",
     "probes",
     "reanchor",
+    "repair",
     "replace_pooling",
     "saliency",
     "scores_at",

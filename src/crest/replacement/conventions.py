@@ -23,6 +23,17 @@ _MAKE_A_LAYER = (
 )
 
 
+def is_known_pooling(layer: nn.Module) -> bool:
+    """Whether this is a layer that is known to pool all steps: torch's adaptive pooling to one step, or a readout.
+
+    Example:
+        >>> is_known_pooling(nn.AdaptiveAvgPool1d(1)), is_known_pooling(nn.AdaptiveAvgPool1d(2))
+        (True, False)
+    """
+    adaptive = isinstance(layer, _ADAPTIVE) and layer.output_size in (1, (1,))
+    return adaptive or isinstance(layer, PoolingSlot | Readout)
+
+
 def known_convention(layer: nn.Module, path: str, argument: str = "path") -> Convention | None:
     """How this layer is called, if its class tells; None for a module of the user's own.
 
@@ -42,10 +53,9 @@ def known_convention(layer: nn.Module, path: str, argument: str = "path") -> Con
     """
     if isinstance(layer, PoolingSlot):
         return Convention(layer.layout, layer.keepdim)
-    if isinstance(layer, Readout):
-        return Convention("channels_last", False)
-    if isinstance(layer, _ADAPTIVE) and layer.output_size in (1, (1,)):
-        return Convention("channels_first", True)
+    if is_known_pooling(layer):
+        readout = isinstance(layer, Readout)
+        return Convention("channels_last", False) if readout else Convention("channels_first", True)
     # Whoever wrote `forward` says what the layer does; what a container does, its parts say.
     written = getattr(type(layer).forward, "__module__", "") or ""
     if not written.startswith("torch.nn.modules.") or isinstance(layer, nn.Sequential):
