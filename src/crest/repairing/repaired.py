@@ -161,7 +161,7 @@ class Repaired:
 
 
 def _wrapped(sentence: str) -> list[str]:
-    return textwrap.wrap(sentence, _COLUMNS, subsequent_indent="  ")
+    return textwrap.wrap(sentence, _COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _shown(value: float | None) -> str:

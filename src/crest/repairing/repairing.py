@@ -205,11 +205,16 @@ def _tried(
         except FitResultError:
             raise
         except Exception as failed:
-            skipped[name] = f"It failed: {type(failed).__name__}: {failed}"
+            skipped[name] = f"It failed: {_words(failed)}"
             say(f"{name}: {skipped[name]}")
         else:
             _report(say, name, tried[name])
     return tried, skipped
+
+
+def _words(failed: Exception) -> str:
+    """An exception on one line."""
+    return " ".join(f"{type(failed).__name__}: {failed}".split())
 
 
 def _report(say: Callable[[str], object], name: str, one: TriedModel) -> None:
@@ -229,6 +234,6 @@ def _with_field(
             error = yardstick.error_on(one.model, place)
         except Exception as failed:
             error = math.nan
-            notes.append(f"In the field {name} failed: {type(failed).__name__}: {failed}")
+            notes.append(f"In the field {name} failed: {_words(failed)}")
         rows[name] = replace(one.row, field_error=error)
     return rows

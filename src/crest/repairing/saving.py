@@ -53,7 +53,8 @@ def load_weights(folder: Path, model: nn.Module) -> nn.Module:
     try:
         built.load_state_dict(state)
     except RuntimeError as error:
-        raise ValueError(f"model must have the build of the one that was repaired: {error}") from error
+        words = " ".join(str(error).split())
+        raise ValueError(f"model must have the build of the one that was repaired: {words}") from error
     return built.eval()
 
 
