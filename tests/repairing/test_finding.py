@@ -3,7 +3,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest.repairing.finding import find_channels_first, find_head, find_pooling
+from crest.repairing.finding import find_channels_first, find_head, find_pooling, find_stride
 from knocks_made import network
 
 
@@ -38,6 +38,21 @@ def test_the_head_reads_the_pooled_vector() -> None:
     assert find_head(Transposing(heads=2), "pool", torch.randn(4, 50, 3)) is None
     between = nn.Sequential(crest.MeanReadout(), nn.BatchNorm1d(3), nn.Tanh(), nn.Linear(3, 1))
     assert find_head(between, "0", torch.randn(4, 50, 3)) is None
+
+
+@pytest.mark.parametrize(
+    ("encoder", "stride"),
+    [
+        (nn.Conv1d(1, 4, 9), 1),
+        (nn.Sequential(nn.Conv1d(1, 4, 7, stride=2), nn.MaxPool1d(2)), 4),
+        (nn.Upsample(scale_factor=2), 1),
+    ],
+)
+def test_the_stride_is_that_of_the_features(encoder: nn.Module, stride: int) -> None:
+    model = nn.Sequential(encoder, nn.AdaptiveAvgPool1d(1))
+    assert find_stride(model, "1", "channels_first", torch.randn(2, 1, 200), steps=200) == stride
+    turned = Transposing()
+    assert find_stride(turned, "pool", "channels_last", torch.randn(2, 50, 3), steps=50) == 1
 
 
 @pytest.mark.parametrize(

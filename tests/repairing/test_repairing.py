@@ -374,6 +374,19 @@ def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> No
         crest.repair(nn.LSTM(STEPS, 2), TRAIN, validation=HELD_OUT, channels_first=True, **QUICK)
 
 
+def test_a_model_that_cannot_be_copied_is_refused() -> None:
+    class Holds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(1))
+            self.kept = self.weight * 2
+
+    with pytest.raises(
+        ValueError, match=r"^model must be one that copy.deepcopy can copy: RuntimeError: Only"
+    ):
+        crest.repair(Holds(), TRAIN)
+
+
 @pytest.mark.unchecked
 def test_wrong_types_are_refused_by_name(model: nn.Module) -> None:
     with pytest.raises(ValueError, match=r"^model must be a torch.nn.Module, got function"):

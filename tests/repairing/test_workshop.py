@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import crest
 from crest.repairing.batch_forms import BatchForm
@@ -39,6 +39,38 @@ def test_a_pooling_of_ones_own_is_seen_on_the_first_batch() -> None:
         workshop(
             nn.Sequential(nn.Conv1d(1, 4, 5), nn.Sequential(nn.ReLU()), crest.MeanReadout()), pooling="1"
         )
+
+
+def test_behind_a_stride_crest_counts_steps_of_the_inputs() -> None:
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 5, stride=3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    found = workshop(model)
+    assert found.stride == 3
+    structure = found._structure(REPAIRS["CREST"])
+    assert structure.build(model)[1].readout.stride == 3
+    assert any("a step for 3 of the inputs" in note for note in found.notes)
+    assert found._structure(REPAIRS["AC coupling"]).stride == 1
+
+
+def test_a_layer_that_was_found_and_is_of_no_use_is_no_error() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pool = nn.AdaptiveAvgPool1d(1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.pool(x)[..., 0] + self.pool(x.square())[..., 0]
+
+    found = workshop(Twice())
+    assert found.pooling is None
+    assert "of no use: pooling must name a layer that the model calls once" in str(
+        found.lacks(REPAIRS["CREST"])
+    )
+    with pytest.raises(
+        ValueError, match=r"^pooling must name a layer that the model calls once, got 'pool': 2 calls"
+    ):
+        workshop(Twice(), pooling="pool")
 
 
 def test_fit_gets_a_model_in_training_mode_and_a_seeded_state() -> None:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from crest.probes.batches import evaluating
 from crest.replacement.calls import answer_to, calls_of
 from crest.replacement.conventions import is_known_pooling
-from crest.replacement.slot import PoolingSlot
+from crest.replacement.slot import Layout, PoolingSlot
 
 
 def find_pooling(model: nn.Module) -> str | None:
@@ -57,6 +57,32 @@ def find_head(model: nn.Module, pooling: str, inputs: Tensor, mask: Tensor | Non
         if len(calls) == 1 and calls[0].inputs and reads(calls[0].inputs[0])
     ]
     return found[0] if len(found) == 1 else None
+
+
+def find_stride(
+    model: nn.Module, pooling: str, layout: Layout, inputs: Tensor, mask: Tensor | None = None, *, steps: int
+) -> int:
+    """Input steps for each step of the features that the pooling layer is given, to the nearest whole number; 1 at least.
+
+    Args:
+        model: any module.
+        pooling: path of the pooling layer.
+        layout: how it is called.
+        inputs: some batch.
+        mask: of the batch.
+        steps: how many steps the inputs have.
+
+    Example:
+        >>> import torch
+        >>> model = nn.Sequential(nn.Conv1d(1, 8, 5, stride=4), nn.AdaptiveAvgPool1d(1))
+        >>> find_stride(model, "1", "channels_first", torch.randn(4, 1, 400), steps=400)
+        4
+    """
+    with evaluating(model), calls_of(model.get_submodule(pooling)) as calls:
+        answer_to(model, inputs, mask)
+    call = calls[0]
+    features: Tensor = call.inputs[0] if call.inputs else call.named["features"]
+    return max(1, round(steps / features.shape[1 if layout == "channels_last" else 2]))
 
 
 def find_channels_first(model: nn.Module, inputs: Tensor, mask: Tensor | None = None) -> bool | None:

@@ -161,7 +161,10 @@ def _checked(
         raise ValueError(f"remedies must be a list of names, got {remedies!r}")
     for name in remedies:
         require_choice("remedies", name, REPAIRS)
-    return copy.deepcopy(model).eval()
+    try:
+        return copy.deepcopy(model).eval()
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"model must be one that copy.deepcopy can copy: {_words(error)}") from error
 
 
 def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> BatchParts:

@@ -68,11 +68,13 @@ class Structure:
     """Whether it keeps a time axis of length one."""
     budget: BudgetChoice = "pooled"
     """CREST's budget."""
+    stride: int = 1
+    """Input steps for each step of the features, in which CREST's constants count."""
 
     def build(self, model: nn.Module) -> nn.Module:
         """The model, built so; it is changed in place."""
         if self.pooling is not None:
-            readout = CrestReadout(self.budget)
+            readout = CrestReadout(self.budget, stride=self.stride)
             replace_pooling(
                 model, self.pooling, readout, layout=self.layout, keepdim=self.keepdim, warn=False
             )

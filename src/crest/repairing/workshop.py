@@ -11,7 +11,7 @@ from torch import nn
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
 from crest.repairing.batch_forms import BatchForm, BatchParts, ChangedBatches
-from crest.repairing.finding import find_head, find_pooling
+from crest.repairing.finding import find_head, find_pooling, find_stride
 from crest.repairing.measuring import Yardstick
 from crest.repairing.repaired import MeasuredModel
 from crest.repairing.structure import Structure
@@ -87,33 +87,53 @@ class Workshop:
     """Whether it keeps a time axis of length one."""
     fit: Fit | None = None
     """The user's training."""
-    notes: list[str] = field(default_factory=list)
+    stride: int = field(default=1, init=False)
+    """Input steps for each step of the features."""
+    notes: list[str] = field(default_factory=list, init=False)
     """What was found."""
+    _no_pooling: str = field(default=_NO_POOLING, init=False)
 
     def __post_init__(self) -> None:
-        inputs, mask = self.first.inputs, self.first.mask
-        if self.pooling is None:
-            self.pooling = find_pooling(self.model)
-            if self.pooling is None:
-                return
-            self.notes.append(f"The pooling layer was found at {self.pooling!r}.")
-        known = known_convention(self.model.get_submodule(self.pooling), self.pooling, "pooling")
+        if self.pooling is not None:
+            self._look_at(self.pooling)
+            return
+        found = find_pooling(self.model)
+        if found is None:
+            return
+        try:
+            self._look_at(found)
+        except ValueError as refused:
+            # Nobody named this layer, so it is no error of the user's.
+            self._no_pooling = f"{_NO_POOLING} What was found is of no use: {refused}."
+
+    def _look_at(self, pooling: str) -> None:
+        """See on the first batch how the pooling layer is called, and what reads it."""
+        inputs, targets, mask = self.first
+        known = known_convention(self.model.get_submodule(pooling), pooling, "pooling")
+        layout, keepdim = self.layout, self.keepdim
         if known is not None:
-            self.layout = self.layout or known.layout
-            self.keepdim = known.keepdim if self.keepdim is None else self.keepdim
-        sample = (inputs, self.first.targets, mask)
+            layout, keepdim = layout or known.layout, known.keepdim if keepdim is None else keepdim
         self.layout, self.keepdim = seen_convention(
-            self.model, self.pooling, sample, layout=self.layout, keepdim=self.keepdim, argument="pooling"
+            self.model, pooling, (inputs, targets, mask), layout=layout, keepdim=keepdim, argument="pooling"
         )
+        steps = inputs.shape[2 if self.channels_first else 1]
+        self.stride = find_stride(self.model, pooling, self.layout, inputs, mask, steps=steps)
+        if self.pooling is None:
+            self.notes.append(f"The pooling layer was found at {pooling!r}.")
+        self.pooling = pooling
+        if self.stride > 1:
+            self.notes.append(
+                f"Features have a step for {self.stride} of the inputs; CREST's constants count those of the inputs."
+            )
         if self.head is None:
-            self.head = find_head(self.model, self.pooling, inputs, mask)
+            self.head = find_head(self.model, pooling, inputs, mask)
             if self.head is not None:
                 self.notes.append(f"The head was found at {self.head!r}.")
 
     def lacks(self, treatment: Treatment) -> str | None:
         """What is missing for this remedy; None if nothing is."""
         if treatment.pooling and self.pooling is None:
-            return _NO_POOLING
+            return self._no_pooling
         if treatment.trains:
             return _NO_FIT if self.fit is None else None
         return _NO_HEAD if self.head is None else None
@@ -136,7 +156,12 @@ class Workshop:
     def _structure(self, treatment: Treatment, found: Reanchored | None = None) -> Structure:
         pooled: dict[str, Any] = {}
         if treatment.pooling:
-            pooled = {"pooling": self.pooling, "layout": self.layout, "keepdim": self.keepdim}
+            pooled = {
+                "pooling": self.pooling,
+                "layout": self.layout,
+                "keepdim": self.keepdim,
+                "stride": self.stride,
+            }
         if found is not None:
             pooled["budget"] = found.budget
         return Structure(front=treatment.front, channels_first=self.channels_first, **pooled)
@@ -173,4 +198,5 @@ class Workshop:
             head=self.head,
             layout=self.layout,
             keepdim=self.keepdim,
+            stride=self.stride,
         )
