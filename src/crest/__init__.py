@@ -6,9 +6,10 @@
     print(crest.credit(features, pooled, events))      # CiE@1, ECM, Prec@|E|, chance
 
     crest.replace_pooling(model, "path.to.pool", crest.CrestReadout())
+    print(crest.repair(model, train_batches, fit=fit)) # remedies on copies of a trained model, measured and chosen
 
 The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn, and
-`crest.systems` the lab extra. Everything loads on first use.
+`crest.systems` and `Repaired.save` the lab extra. Everything loads on first use.
 """
 
 import importlib
