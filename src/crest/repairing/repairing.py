@@ -115,9 +115,8 @@ def repair(
     place = None if field is None else form.joined(field, "field", channels_first)
     plain = TriedModel(model=original, row=measured(original, yardstick, time.perf_counter()))
     if place is not None:
-        yardstick.predictions(
-            original, place
-        )  # what is wrong with the field is told before anything is trained
+        # What is wrong with the field is told before anything is trained.
+        yardstick.predictions(original, place)
     workshop = Workshop(
         model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
         pooling=pooling, head=head, layout=layout, keepdim=keepdim, fit=fit,
