@@ -49,7 +49,8 @@ ALLOWED = {
     "choice": CORE | {"probes", "conditions", "candidates"},
     "pages": CORE | {"probes"},
     "auditing": CORE | {"readouts", "probes", "remedies", "conditions", "pages"},
-    "repairing": CORE | {"readouts", "probes", "replacement", "remedies", "conditions", "candidates", "choice"},
+    "repairing": CORE
+    | {"readouts", "probes", "replacement", "remedies", "conditions", "candidates", "choice"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,

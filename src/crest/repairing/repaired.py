@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from crest.choice import Choice
+from crest.candidates import Choice
 from crest.probes.exchange import Exchange
 from crest.remedies.reanchored import Reanchored
 from crest.repairing.saving import finite, load_weights, save_weights

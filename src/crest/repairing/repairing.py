@@ -5,13 +5,14 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from torch import nn
 
 from crest.background import SIGMA
+from crest.candidates import Candidate
 from crest.checks.arguments import require, require_choice
-from crest.choice import Candidate, choose
+from crest.choice import choose
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.remedies.capture import part_at
@@ -39,6 +40,7 @@ def repair(
     layout: Layout | None = None,
     keepdim: bool | None = None,
     keys: tuple[str, str, str] = ("x", "y", "mask"),
+    by: Literal["error", "share"] = "error",
     kind: str = "core",
     sigma: float = SIGMA,
     error: ErrorOf = rmse_or_error_rate,
@@ -52,8 +54,8 @@ def repair(
 
     The given model is never changed. Without `fit`, only `crest.reanchor` is tried, which trains nothing but the head. With
     it, each other remedy gets a fresh copy of the trained model, and `fit` trains it further on batches that the remedy
-    may change. The rule is `crest.choose`: of the candidates that follow the transient, the lowest ID error. Where it cannot
-    tell, the model stays as it is. A remedy that fails is told in `Repaired.skipped`; the others go on.
+    may change. The rule is that of `crest.choose`: the lowest error on backgrounds of others. Where it cannot tell, the model
+    stays as it is. A remedy that fails is told in `Repaired.skipped`; the others go on.
 
     Args:
         model: gives (B,), (B, 1) or logits (B, K), one answer for each trajectory. Called with the inputs and, where the
@@ -74,6 +76,8 @@ def repair(
         layout: how the pooling layer is called, as in `crest.replace_pooling`. Found on the first batch.
         keepdim: whether it keeps a time axis of length one, found in the same way.
         keys: of inputs, targets and mask, where the batches are dicts.
+        by: the rule, as in `crest.choose`: the error on backgrounds of others, or the share that follows the transient and
+            the ID error.
         kind: kind of background for the exchange test, as in `crest.background.split`.
         sigma: as in `crest.exchange_test`, with `trajectories`, `block` and `batch_size`.
         error: from predictions and targets to one number. Unless given, the root mean square error, and for logits the
@@ -96,6 +100,7 @@ def repair(
     """
     original = _checked(model, pooling, head, fit, remedies)
     require("seed", seed, "be a whole number, 0 or more")
+    require_choice("by", by, ("error", "share"))
     require_rereadable("train_batches", train_batches)
     form, say = BatchForm(keys), tell or _silent
     notes: list[str] = []
@@ -125,7 +130,11 @@ def repair(
     tried, skipped = _tried(workshop, remedies, yardstick, say)
     tried = {AS_IT_IS: plain, **tried}
     choice = choose(
-        {name: Candidate(exchange=one.row.exchange, id_error=one.row.id_error) for name, one in tried.items()}
+        {
+            name: Candidate(exchange=one.row.exchange, id_error=one.row.id_error)
+            for name, one in tried.items()
+        },
+        by=by,
     )
     chosen = choice.name or AS_IT_IS
     notes += workshop.notes
