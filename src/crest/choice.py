@@ -11,6 +11,7 @@ from torch import Tensor
 
 from crest.background import SIGMA
 from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
 from crest.conditions import ErrorOf, errors_by_condition, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
 
@@ -20,6 +21,7 @@ MARGIN = 0.1
 COST = 3.0
 
 
+@door_leaving("exchange", "function")
 @dataclass(frozen=True)
 class Candidate:
     """A trained model that might be chosen: its predictions, or its exchange test, and its error on ID data.
@@ -126,6 +128,7 @@ def _lines(table: Mapping[str, list[str]]) -> list[str]:
     return ["  " + "  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
 
 
+@door_leaving("candidates", "conditions")
 def choose(
     candidates: Mapping[str, Candidate | tuple[Callable[..., Tensor] | Exchange, float]],
     inputs: Tensor | None = None,
@@ -210,7 +213,9 @@ def choose(
     if conditions is not None and targets is not None:
         if inputs is None:
             raise ValueError("inputs must be given with conditions, got None")
-        names = conditions if hasattr(conditions, "tolist") else list(conditions)
+        # An iterator can be asked only once.
+        named = isinstance(conditions, Iterable) and not hasattr(conditions, "tolist")
+        names = list(conditions) if named else conditions
         by_condition = {
             name: errors_by_condition(
                 one.function, inputs, targets, names, mask, error=error, batch_size=batch_size

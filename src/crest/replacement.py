@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, get_args
 from torch import Tensor, nn
 
 from crest.checks.arguments import require_choice
+from crest.checks.doors import door_leaving
 from crest.readouts.base import Readout
 
 Layout: TypeAlias = Literal["channels_last", "channels_first"]
@@ -54,6 +55,7 @@ class PoolingSlot(nn.Module):
 _ADAPTIVE = (nn.AdaptiveAvgPool1d, nn.AdaptiveMaxPool1d)
 
 
+@door_leaving("readout")
 def replace_pooling(
     model: nn.Module,
     path: str,

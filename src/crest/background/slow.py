@@ -9,6 +9,7 @@ from torch import Tensor
 
 from crest.arrays import Features, StepFlags, at_least_float32
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 SIGMA = 6.0
@@ -34,6 +35,7 @@ def slow_background(signals: Features, mask: StepFlags | None, *, sigma: float) 
     return low_pass(signals, mask, sigma=sigma)
 
 
+@door
 def low_pass(features: Features, mask: StepFlags | None = None, *, sigma: float) -> Features:
     """LP_sigma: the slow background of each channel, a Gaussian low-pass along time.
 

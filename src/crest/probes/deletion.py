@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from crest.arrays import StepFlags, StepMask, StepScores, at_least_float32, valid_steps
 from crest.background.interpolation import interpolate_out
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import (
     as_flags,
     as_mask,
@@ -23,6 +25,7 @@ from crest.checks.tensors import (
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
 
 
+@door
 def rmse(prediction: Tensor, target: Tensor) -> Tensor:
     """Root mean square error.
 
@@ -30,6 +33,11 @@ def rmse(prediction: Tensor, target: Tensor) -> Tensor:
         >>> rmse(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
         tensor(1.4142)
     """
+    if prediction.shape != target.shape or torch.bool in (prediction.dtype, target.dtype):
+        raise ValueError(
+            "prediction and target must be numbers of one shape, got "
+            f"{tuple(prediction.shape)} of {prediction.dtype} and {tuple(target.shape)} of {target.dtype}"
+        )
     return (prediction - target).square().mean().sqrt()
 
 
@@ -79,6 +87,7 @@ def highest_rated(ratings: StepScores | StepFlags, fraction: float, mask: StepMa
     return (rank < count) & mask
 
 
+@door
 def deletion(
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
@@ -131,6 +140,7 @@ def deletion(
     return DeletionCurve(fractions=points, errors=errors)
 
 
+@door
 def deletion_by(
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
@@ -183,6 +193,7 @@ def deletion_by(
     return {**curves, "events": DeletionCurve(fractions=(0.0, share), errors=errors)}
 
 
+@door
 def error_without(
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
@@ -211,6 +222,8 @@ def error_without(
         answer = predictions(function, changed)
         require_finite("predictions of function", answer)
         dtype = at_least_float32(answer, wanted)
-        found = float(error(answer.to(dtype), wanted.to(answer.device, dtype)))
+        found: Any = error(answer.to(dtype), wanted.to(answer.device, dtype))
+        if isinstance(found, Tensor) and found.numel() == 1:
+            found = found.item()
         require("error of the predictions", found, "be finite")
-        return found
+        return float(found)

@@ -12,6 +12,7 @@ from crest.arrays import Signals, StepMask
 from crest.background import SIGMA, split
 from crest.background.interpolation import nearest_valid, values_at
 from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_mask, require_finite, require_series
 from crest.probes.batches import batches_of, in_batches
 from crest.probes.two_way import Array, component_shares, resampled_intervals, sums_of_squares
@@ -81,6 +82,7 @@ class Exchange:
         return "\n".join([*rows, f"  R² between the predictions and those on the background alone: {alone}"])
 
 
+@door_leaving("function")
 def exchange_test(
     function: Callable[..., Tensor],
     inputs: Tensor,

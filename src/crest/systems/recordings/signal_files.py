@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crest.checks.doors import door
 from crest.systems.archives import archive_headers, array_header, require_room
 from crest.systems.recordings.mat_files import mat_arrays, read_mat
 
@@ -32,6 +33,7 @@ class _Content(NamedTuple):
     channels: tuple[str, ...] | None = None
 
 
+@door
 def read_signal(
     path: str | os.PathLike[str], key: str | None = None, *, largest: int | None = None
 ) -> Signal:
@@ -60,7 +62,7 @@ def read_signal(
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name!r}")
+        raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name or str(path)!r}")
     require_file("file", path)
     try:
         content = reader(path, key, largest)
