@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from crest.files import named_by, sweep_partials, whole_file
+from crest.files import lasting_folder, named_by, sweep_partials, whole_file
 from crest.lab.runs.packed import Packed, record_of
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
@@ -76,7 +76,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            lasting_folder(folder)
         except OSError as error:
             raise ValueError(
                 f"folder must be a folder or a place for one, got {folder} ({error.strerror})"
