@@ -39,8 +39,8 @@ MORE = {
 """Public names that no list of public names has, since they need more than torch."""
 
 RESULTS = {
-    "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "PooledMeans", "ReaderWeights",
-    "Reanchored", "Risks", "Separated", "Trace", "Traces", "TriedBudget", "TwoChannelSample",
+    "Audit", "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "PooledMeans", "ReaderWeights",
+    "Reanchored", "Repaired", "Risks", "Separated", "Trace", "Traces", "TriedBudget", "TwoChannelSample",
 }  # fmt: skip
 """What our functions give back: nobody calls these, and they check nothing."""
 ABSTRACT = {"Augmentation", "Background", "EventReadout", "Readout"}
@@ -83,6 +83,10 @@ def events() -> Tensor:
 
 def reads(x: Tensor, *rest: object) -> Tensor:
     return x.amax(1)[:, 0]
+
+
+def taken(answer: Any) -> Any:
+    return answer
 
 
 def fits(inputs: Tensor, targets: Tensor, mask: Tensor | None = None) -> Callable[..., Tensor]:
@@ -163,6 +167,15 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "leave_one_condition_out": {
             "fit": fits, "inputs": series(), "targets": torch.rand(6), "conditions": [0, 0, 1, 1, 2, 2], "mask": mask(),
         },
+        "audit": {
+            "model": reads, "batches": [(series(), torch.rand(6))], "features": None, "head": None, "events": events(),
+            "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "channels": ["a", "b"], "answer": taken,
+            "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0,
+        },
+        "repair": {
+            "model": model(), "train_batches": [(x, y)], "pooling": "2", "head": "4", "validation": [(x, y)],
+            "remedies": ("re-anchored",), "channels_first": True, "keys": ("x", "y", "mask"), "by": "error",
+        },
         "replace_pooling": {
             "model": model(), "path": "2", "readout": crest.MeanReadout(), "layout": "channels_first", "keepdim": True,
         },
@@ -178,6 +191,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "precision_at_event_rate": scored,
         "positive_credit": {"scores": torch.randn(6, 24)},
         "step_scores": {"features": series(), "pooled": torch.randn(6, 2)},
+        "rmse_or_error_rate": {"predictions": torch.rand(6), "targets": torch.rand(6)},
         "rmse": {"prediction": torch.rand(6), "target": torch.rand(6)},
         "deletion": {**changes, "ratings": torch.rand(6, 24), "fractions": (0.5,), "error": crest.probes.rmse},
         "deletion_by": {

@@ -100,7 +100,13 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
 
 def _shares(transient: float) -> Shares:
     rest = 1 - transient
-    return Shares(transient=transient, background=rest, interaction=0.0, background_alone=rest)
+    return Shares(
+        transient=transient,
+        background=rest,
+        interaction=0.0,
+        background_alone=rest,
+        exchanged_error=rest + 0.1,
+    )
 
 
 def _means(numbers: Numbers, **changes: float) -> CreditMeans:

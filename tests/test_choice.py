@@ -1,5 +1,7 @@
 """The rule on shares set by hand, on functions that read a known part, and what it says when it cannot tell."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -170,8 +172,9 @@ def test_it_prints_one_table() -> None:
         ({"least": 1.5}, r"^least must lie in \[0, 1\], got 1.5"),
         ({"margin": -0.1}, r"^margin must lie in \[0, 1\], got -0.1"),
         ({"cost": 0.5}, "^cost must be 1 or more, got 0.5"),
-        ({"conditions": [1] * 96}, "^conditions and targets must be given together"),
-        ({"targets": torch.zeros(96)}, "^conditions and targets must be given together"),
+        ({"by": "luck"}, "^by must be"),
+        ({"conditions": [1] * 96}, "^targets must be given with conditions"),
+        ({"targets": torch.zeros(95)}, "^targets must be"),
         (
             {"conditions": [1] * 9, "targets": torch.zeros(96)},
             r"^conditions must have shape \(N,\) = \(96,\)",
@@ -185,24 +188,52 @@ def test_messages(changes: dict[str, object], message: str) -> None:
         choose(**arguments)
 
 
+def test_with_targets_the_error_on_exchanged_backgrounds_is_shown() -> None:
+    inputs, *_ = signals()
+    choice = choose({"a": (event, 0.1)}, inputs, targets=event(inputs))
+    assert choice.candidates["a"].exchange.exchanged_error == pytest.approx(0.0, abs=1e-3)
+    assert "exchanged" in repr(choice).splitlines()[1]
+    assert "exchanged" not in repr(choose({"a": (event, 0.1)}, inputs)).splitlines()[1]
+
+
 def test_conditions_need_the_inputs() -> None:
     with pytest.raises(ValueError, match=r"^inputs must be given with conditions, got None"):
         choose({"a": (of_share(0.9), 0.1)}, conditions=[1, 2], targets=torch.zeros(2))
 
 
-@pytest.mark.unchecked
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"id_error": 0.1}, "^function must be given where exchange is not"),
-        ({"function": event}, "^id_error must be 0 or more, got nan"),
-        ({"function": event, "id_error": 0.1, "held_out": -1.0}, "^held_out must be 0 or more, got -1.0"),
-        ({"id_error": 0.1, "exchange": 0.9}, "^exchange must be a crest.Exchange, got float"),
-    ],
-)
-def test_messages_of_a_candidate(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Candidate(**arguments)
+def by_error(**candidates: tuple[float, float]) -> Choice:
+    """The choice among candidates given by ID error and error on backgrounds of others; a constant has 1."""
+    return choose(
+        {
+            name: (replace(of_share(0.5), exchanged_error=exchanged, constant_error=1.0), error)
+            for name, (error, exchanged) in candidates.items()
+        },
+        by="error",
+    )
+
+
+def test_by_error_the_lowest_on_backgrounds_of_others_wins_whatever_the_shares() -> None:
+    found = by_error(plain=(0.05, 0.8), high_pass=(0.2, 0.3), crest=(0.1, 0.31))
+    assert (found.name, found.lowest_error) == ("high_pass", "plain")
+    assert found.candidates["crest"].reason == "a higher error on backgrounds of others"
+    assert found.reason == "The lowest error on backgrounds of others."
+
+
+def test_by_error_it_cannot_tell_where_a_constant_would_be_as_good() -> None:
+    found = by_error(plain=(0.05, 1.2), high_pass=(0.2, 1.0))
+    assert found.name is None
+    assert "constant answer" in found.reason
+    assert not any(one.follows for one in found.candidates.values())
+
+
+def test_by_error_needs_targets() -> None:
+    with pytest.raises(ValueError, match=r"^targets must be given to choose by error, but candidate 'a'"):
+        choose({"a": (of_share(0.9), 0.1)}, by="error")
+    inputs, targets = signals()
+    assert (
+        choose({"event": (event, 0.2), "level": (level, 0.1)}, inputs, targets=targets, by="error").name
+        == "event"
+    )
 
 
 def test_a_candidate_that_cannot_be_tested_is_named() -> None:

@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 from torch import Tensor, nn
 
 import crest
-from crest.conditions import errors_by_condition, leave_one_condition_out, rmse_or_error_rate
+from crest.conditions import errors_by_condition, leave_one_condition_out
 
 NAN = float("nan")
 INPUTS = torch.arange(6.0).reshape(6, 1, 1).expand(6, 4, 1).clone()
@@ -35,7 +35,8 @@ def test_conditions_are_anything_that_names_them(conditions: object) -> None:
 
 def test_classes_are_counted_and_another_error_is_taken() -> None:
     logits = torch.tensor([[0.0, 1.0], [3.0, 1.0], [0.0, 2.0]])
-    assert rmse_or_error_rate(logits, torch.tensor([1, 1, 1])).item() == pytest.approx(1 / 3)
+    found = errors_by_condition(lambda x: logits[: len(x)], INPUTS[:3], torch.tensor([1, 1, 1]), [0, 0, 0])
+    assert found == {0: pytest.approx(1 / 3)}
     found = errors_by_condition(
         mean, INPUTS, TARGETS, LOADS, error=lambda answers, targets: (answers - targets).abs().max()
     )

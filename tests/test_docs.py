@@ -124,6 +124,22 @@ def test_the_ordinary_network_runs(
     assert all(f"    {way} " in page for way in ways)
 
 
+@pytest.mark.slow
+def test_the_audited_network_is_found_to_read_the_background(tmp_path: Path) -> None:
+    (command,) = [words for words in commands(DOCS / "audit.md", "crest") if "--weights" in words]
+    folder = tmp_path / "my_recordings"
+    for script in ("make_recordings.py", "audited_cnn.py"):
+        subprocess.run([sys.executable, str(DOCS / "examples" / script), str(folder)], check=True, cwd=ROOT)
+    words = [word.replace("my_recordings", str(folder)) for word in command[1:]]
+    words = [str(tmp_path / word) if word == "audit.html" else word for word in words]
+    result = subprocess.run(
+        [sys.executable, "-m", "crest", *words], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert result.stdout.startswith("Audit of 144 trajectories: background")
+    assert "fast" in result.stdout
+    assert (tmp_path / "audit.html").stat().st_size > 1e6
+
+
 COMMANDS = sorted({tuple(words) for page in PAGES for words in commands(page, "crest")})
 
 
@@ -179,7 +195,7 @@ def test_every_other_shell_line_is_known() -> None:
     """A new kind of command on a page must get a test of its own here."""
     known = (
         r"(\.venv/bin/)?(crest|make|pip install|pytest|pre-commit install)\b",
-        r"python (docs/examples/(make_recordings|ordinary_cnn)\.py|slurm_cluster\.py)",  # here, and test_loading.py
+        r"python (docs/examples/(make_recordings|ordinary_cnn|audited_cnn)\.py|slurm_cluster\.py)",  # here, and test_loading.py
         r"(OMP_NUM_THREADS=1 )?dask (scheduler|worker)\b",  # Dask's own
     )
     shown = {name(page): shell_lines(page) for page in PAGES}

@@ -21,7 +21,11 @@ PRODUCT = CORE | {
     "remedies",
     "estimator",
     "conditions",
+    "candidates",
     "choice",
+    "auditing",
+    "pages",
+    "repairing",
 }
 MODELS = PRODUCT | {
     "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
@@ -37,11 +41,16 @@ ALLOWED = {
     "probes": CORE,
     "theory": {"floats", "checks"},
     "systems": CORE,
-    "replacement": CORE | {"readouts"},
+    "replacement": CORE | {"readouts", "probes"},
     "remedies": CORE | {"readouts", "probes", "replacement"},
     "estimator": CORE | {"readouts"},
     "conditions": CORE | {"probes"},
-    "choice": CORE | {"probes", "conditions"},
+    "candidates": CORE | {"probes"},
+    "choice": CORE | {"probes", "conditions", "candidates"},
+    "pages": CORE | {"probes"},
+    "auditing": CORE | {"readouts", "probes", "remedies", "conditions", "pages"},
+    "repairing": CORE
+    | {"readouts", "probes", "replacement", "remedies", "conditions", "candidates", "choice"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,

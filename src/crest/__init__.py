@@ -6,9 +6,10 @@
     print(crest.credit(features, pooled, events))      # CiE@1, ECM, Prec@|E|, chance
 
     crest.replace_pooling(model, "path.to.pool", crest.CrestReadout())
+    print(crest.repair(model, train_batches, fit=fit)) # remedies on copies of a trained model, measured and chosen
 
 The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn, and
-`crest.systems` the lab extra. Everything loads on first use.
+`crest.systems` and `Repaired.save` the lab extra. Everything loads on first use.
 """
 
 import importlib
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from crest import readouts as readouts
     from crest import remedies as remedies
     from crest import systems as systems
-    from crest.choice import Candidate, Choice, choose
+    from crest.auditing import Audit, audit
+    from crest.candidates import Candidate, Choice
+    from crest.choice import choose
     from crest.conditions import leave_one_condition_out
     from crest.estimator import CrestPooler as CrestPooler
     from crest.probes import (
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
         exchange_background,
         reanchor,
     )
+    from crest.repairing import Repaired, repair
     from crest.replacement import replace_pooling
 
 __version__ = "0.1.0"
@@ -92,12 +96,16 @@ _REMEDIES = (
 _MODULES = ("background", "probes", "readouts", "remedies", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
-    "Candidate": "crest.choice",
-    "Choice": "crest.choice",
+    "Audit": "crest.auditing",
+    "Candidate": "crest.candidates",
+    "Choice": "crest.candidates",
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
+    "audit": "crest.auditing",
+    "Repaired": "crest.repairing",
     "choose": "crest.choice",
     "leave_one_condition_out": "crest.conditions",
+    "repair": "crest.repairing",
     "replace_pooling": "crest.replacement",
     **dict.fromkeys(_PROBES, "crest.probes"),
     **dict.fromkeys(_REMEDIES, "crest.remedies"),
@@ -123,6 +131,7 @@ __all__ = [
     "READOUTS",
     "REFERENCES",
     "AttentionReadout",
+    "Audit",
     "Candidate",
     "Choice",
     "ConjunctiveReadout",
@@ -143,8 +152,10 @@ __all__ = [
     "Readout",
     "Reanchored",
     "RegistersReadout",
+    "Repaired",
     "ScoredAttentionReadout",
     "WindowedReadout",
+    "audit",
     "choose",
     "credit",
     "deletion",
@@ -157,6 +168,7 @@ __all__ = [
     "make_readout",
     "probes",
     "reanchor",
+    "repair",
     "replace_pooling",
     "saliency",
     "scores_at",

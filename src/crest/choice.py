@@ -3,129 +3,24 @@
 What decides is the exchange test of `crest.probes`, and an error on data as in training.
 """
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from typing import Literal
 
 from torch import Tensor
 
 from crest.background import SIGMA
-from crest.checks.arguments import require
+from crest.candidates import Candidate, Choice, Judged
+from crest.checks.arguments import require, require_choice
 from crest.checks.doors import door_leaving
-from crest.conditions import ErrorOf, errors_by_condition, rmse_or_error_rate
+from crest.checks.tensors import as_per_trajectory, require_tensor
+from crest.conditions import errors_by_condition
+from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
 
 # our choice: docs/choices.md#the-rule
 LEAST = 0.5
 MARGIN = 0.1
 COST = 3.0
-
-
-@door_leaving("exchange", "function")
-@dataclass(frozen=True)
-class Candidate:
-    """A trained model that might be chosen: its predictions, or its exchange test, and its error on ID data.
-
-    Example:
-        >>> Candidate(lambda x: x.mean((1, 2)), 0.12).id_error
-        0.12
-    """
-
-    function: Callable[..., Tensor] | None = None
-    """What `crest.exchange_test` takes; not needed where the test is done."""
-    id_error: float = math.nan
-    """Error on held-out data as in training, the same measure for all candidates; 0 or more."""
-    exchange: Exchange | None = field(default=None, kw_only=True)
-    """The exchange test, where it is done."""
-    held_out: float | None = field(default=None, kw_only=True)
-    """Error of leave-one-condition-out training, where somebody measured it: shown, and no part of the rule."""
-
-    def __post_init__(self) -> None:
-        require("id_error", self.id_error, "be 0 or more")
-        if self.held_out is not None:
-            require("held_out", self.held_out, "be 0 or more")
-        if self.exchange is not None and not isinstance(self.exchange, Exchange):
-            raise ValueError(f"exchange must be a crest.Exchange, got {type(self.exchange).__name__}")
-        if self.function is not None and not callable(self.function):
-            raise ValueError(f"function must be callable, got {type(self.function).__name__}")
-        if self.function is None and self.exchange is None:
-            raise ValueError("function must be given where exchange is not, got neither")
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What the rule says of one candidate."""
-
-    id_error: float
-    """Its error on ID data."""
-    exchange: Exchange
-    """Its exchange test."""
-    follows: bool
-    """Whether it follows the transient."""
-    reason: str
-    """Why it does, does not, or was chosen."""
-    held_out: float | None = None
-    """As given with the candidate."""
-    condition_errors: Mapping[Hashable, float] | None = None
-    """Its error under each condition, where conditions and targets were given."""
-
-    @property
-    def worst_condition(self) -> Hashable | None:
-        """The condition with the highest error; None without conditions."""
-        errors = self.condition_errors
-        return None if errors is None else max(errors, key=lambda name: errors[name])
-
-    @property
-    def worst(self) -> str:
-        """Its highest error and the condition that has it, as the table shows them."""
-        errors = self.condition_errors
-        return "" if errors is None else f"{max(errors.values()):.3g} ({self.worst_condition})"
-
-
-@dataclass(frozen=True, repr=False)
-class Choice:
-    """The candidate that the rule takes, why, and what it knew of each."""
-
-    name: str | None
-    """The chosen candidate; None where the rule cannot tell."""
-    reason: str
-    """Why this one, or why none."""
-    lowest_error: str
-    """The candidate with the lowest ID error, whatever it follows."""
-    candidates: Mapping[str, Judged]
-    """What was found for each."""
-
-    def __repr__(self) -> str:
-        head = [f"Choice: {'none' if self.name is None else self.name}. {self.reason}"]
-        if self.name is None:
-            head.append(f"The lowest ID error is that of {self.lowest_error}.")
-        judged = list(self.candidates.values())
-        table = {
-            "candidate": list(self.candidates),
-            "ID error": [f"{one.id_error:.3g}" for one in judged],
-            "transient": [f"{one.exchange.transient:.2f}" for one in judged],
-            "background": [f"{one.exchange.background:.2f}" for one in judged],
-            "interaction": [f"{one.exchange.interaction:.2f}" for one in judged],
-            "follows": ["yes" if one.follows else "no" for one in judged],
-        }
-        if any(one.condition_errors for one in judged):
-            table["worst condition"] = [one.worst for one in judged]
-        if any(one.held_out is not None for one in judged):
-            table["held out"] = ["" if one.held_out is None else f"{one.held_out:.3g}" for one in judged]
-        table["reason"] = [one.reason for one in judged]
-        return "\n".join([*head, *_lines(table)])
-
-
-def _lines(table: Mapping[str, list[str]]) -> list[str]:
-    """The columns under their names, the first and the last to the left, numbers to the right."""
-    columns = [[name, *cells] for name, cells in table.items()]
-    widths = [max(map(len, cells)) for cells in columns]
-    left = {0, len(columns) - 1}
-    aligned = [
-        [cell.ljust(width) if number in left else cell.rjust(width) for cell in cells]
-        for number, (cells, width) in enumerate(zip(columns, widths, strict=True))
-    ]
-    return ["  " + "  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
 
 
 @door_leaving("candidates", "conditions")
@@ -138,6 +33,7 @@ def choose(
     least: float = LEAST,
     margin: float = MARGIN,
     cost: float = COST,
+    by: Literal["share", "error"] = "share",
     conditions: Iterable[Hashable] | Tensor | None = None,
     targets: Tensor | None = None,
     error: ErrorOf = rmse_or_error_rate,
@@ -155,6 +51,10 @@ def choose(
     chooses none, if no candidate follows the transient, or if the best of those that do has more than `cost` times the
     lowest ID error of all: the target then seems to live in the background. No label of the field is used.
 
+    With `by="error"` the lowest error on backgrounds of others decides, which needs targets: it sees how far the
+    background moves an answer, where a share sees only what moves it. The rule then cannot tell if no candidate is below the
+    error of a constant answer.
+
     Args:
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
             and ID error.
@@ -164,9 +64,11 @@ def choose(
         least: the share of the variance that must follow the transient.
         margin: how far below the highest transient share a candidate may be.
         cost: how many times the lowest ID error a candidate that follows the transient may have.
+        by: what decides: the share and the ID error, or the error on backgrounds of others.
         conditions: (N,), the condition of each trajectory (a load, a machine). With them each candidate's error
             under its worst condition is shown beside; the rule does not use it.
-        targets: (N,), needed with conditions.
+        targets: (N,), needed with conditions and with `by="error"`. With them each candidate's error on backgrounds of
+            others is shown beside.
         error: from predictions and targets to one number. Unless given, the root mean square error, and for logits
             (B, K) the share of wrong classes.
         sigma: as in `crest.exchange_test`, with `trajectories`, `block`, `batch_size`, `bootstrap` and `seed`. All
@@ -189,8 +91,12 @@ def choose(
     require("least", least, "lie in [0, 1]")
     require("margin", margin, "lie in [0, 1]")
     require("cost", cost, "be 1 or more")
-    if (conditions is None) != (targets is None):
-        raise ValueError("conditions and targets must be given together, got one of them")
+    require_choice("by", by, ("share", "error"))
+    if conditions is not None and targets is None:
+        raise ValueError("targets must be given with conditions, got None")
+    if targets is not None and inputs is not None:
+        require_tensor("inputs", inputs, "(B, T, C)", (None, None, None))
+        targets = as_per_trajectory("targets must be", targets, len(inputs))
     given = _given(candidates)
     found: dict[str, Exchange] = {}
     for name, one in given.items():
@@ -201,8 +107,8 @@ def choose(
                 raise ValueError(f"inputs must be given for the exchange test of {name!r}, got None")
             try:
                 found[name] = exchange_test(
-                    one.function, inputs, kind=kind, mask=mask, sigma=sigma, trajectories=trajectories, block=block,
-                    batch_size=batch_size, bootstrap=bootstrap, seed=seed,
+                    one.function, inputs, kind=kind, mask=mask, targets=targets, error=error, sigma=sigma,
+                    trajectories=trajectories, block=block, batch_size=batch_size, bootstrap=bootstrap, seed=seed,
                 )  # fmt: skip
             except ValueError as refused:
                 raise ValueError(f"candidate {name!r}: {refused}") from refused
@@ -223,6 +129,8 @@ def choose(
             for name, one in given.items()
             if one.function is not None
         }
+    if by == "error":
+        return _ruled_by_error(given, found, by_condition)
     return _ruled(given, found, by_condition, least=least, margin=margin, cost=cost)
 
 
@@ -296,6 +204,57 @@ def _ruled(
         for name, one in given.items()
     }
     return Choice(name=chosen, reason=reason, lowest_error=lowest_error, candidates=judged)
+
+
+def _ruled_by_error(
+    given: Mapping[str, Candidate],
+    found: Mapping[str, Exchange],
+    by_condition: Mapping[str, Mapping[Hashable, float]],
+) -> Choice:
+    """The rule that takes the lowest error on backgrounds of others."""
+    errors: dict[str, float] = {}
+    for name, one in found.items():
+        if one.exchanged_error is None:
+            raise ValueError(
+                f"targets must be given to choose by error, but candidate {name!r} was tested without"
+            )
+        errors[name] = one.exchanged_error
+    best = min(errors, key=lambda name: errors[name])
+    constant = found[best].constant_error
+    below = {name: constant is None or errors[name] < constant for name in errors}
+    chosen = best if below[best] else None
+    reason = (
+        "The lowest error on backgrounds of others."
+        if chosen
+        else "No candidate is better than a constant answer when backgrounds are exchanged: the target seems to live in the "
+        "background, or the exchange does not fit these signals."
+    )
+
+    def said(name: str) -> str:
+        if not below[name]:
+            return "no better than a constant on backgrounds of others"
+        return (
+            "lowest error on backgrounds of others"
+            if name == best
+            else "a higher error on backgrounds of others"
+        )
+
+    return Choice(
+        name=chosen,
+        reason=reason,
+        lowest_error=min(given, key=lambda name: given[name].id_error),
+        candidates={
+            name: Judged(
+                id_error=one.id_error,
+                exchange=found[name],
+                follows=below[name],
+                reason=said(name),
+                held_out=one.held_out,
+                condition_errors=by_condition.get(name),
+            )
+            for name, one in given.items()
+        },
+    )
 
 
 def _against(exchange: Exchange, highest: float, least: float, margin: float) -> str | None:

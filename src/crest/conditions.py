@@ -4,36 +4,16 @@ A condition is what a field changes: a load, a speed, a machine. The labels are 
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from crest.arrays import at_least_float32
 from crest.checks.arguments import require_shape
 from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite, require_series
 from crest.probes.batches import BATCH, batches_of, in_batches
-from crest.probes.deletion import rmse
-
-ErrorOf: TypeAlias = Callable[[Tensor, Tensor], Tensor | float]
-"""From predictions (B,) or (B, K) and targets (B,) to one number."""
-
-
-def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
-    """Root mean square error of predictions (B,) or (B, 1); for logits (B, K), the share of wrong classes.
-
-    Example:
-        >>> logits = torch.tensor([[2.0, 1.0], [0.0, 3.0]])
-        >>> rmse_or_error_rate(logits, torch.tensor([0, 0])), rmse_or_error_rate(torch.ones(2), torch.zeros(2))
-        (tensor(0.5000), tensor(1.))
-    """
-    if predictions.ndim == 2 and predictions.shape[1] > 1:
-        return (predictions.argmax(1) != targets).to(torch.float32).mean()
-    predictions = as_per_trajectory("predictions must be", predictions, len(targets))
-    dtype = at_least_float32(predictions, targets)
-    return rmse(predictions.to(dtype), targets.to(dtype))
+from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
 
 def errors_by_condition(

@@ -53,6 +53,65 @@ def test_known_shares_are_found(weights: tuple[float, float, float]) -> None:
     assert sum(shares(found)) == pytest.approx(1.0)
 
 
+def test_the_error_on_backgrounds_of_others_is_that_of_a_slow_loop() -> None:
+    x = signals(16)
+    level, knock = read(x)
+    found = exchange_test(reader(event=1.0, level=0.5), x, targets=knock)
+    others = ~torch.eye(16, dtype=torch.bool)
+    # Transient i on background j is read as knock i + level j / 2.
+    missed = (level / 2).expand(16, 16)[others]
+    assert found.exchanged_error == pytest.approx(missed.square().mean().sqrt().item(), rel=1e-4)
+    assert f"error on backgrounds of others: {found.exchanged_error:.3g}" in repr(found)
+    assert exchange_test(reader(event=1.0), x, targets=knock).exchanged_error == pytest.approx(0.0, abs=1e-5)
+    assert exchange_test(reader(event=1.0), x).exchanged_error is None
+
+
+def test_how_far_predictions_move_is_that_of_a_slow_loop() -> None:
+    x = signals(16)
+    level, knock = read(x)
+    found = exchange_test(reader(event=1.0, level=0.5), x)
+    own = knock + level / 2
+    change = (level[None] - level[:, None])[~torch.eye(16, dtype=torch.bool)] / 2
+    assert found.moved == pytest.approx(
+        float(change.square().mean().sqrt() / own.std(correction=0)), rel=1e-4
+    )
+    assert exchange_test(reader(event=1.0), x).moved == pytest.approx(0.0, abs=1e-4)
+    assert math.isnan(exchange_test(lambda x: torch.ones(len(x)), x).moved)
+
+
+def test_the_error_of_a_constant_answer() -> None:
+    x = signals(16)
+    knock = read(x)[1]
+    found = exchange_test(reader(event=1.0), x, targets=knock)
+    assert found.constant_error == pytest.approx(float(knock.std(correction=0)), rel=1e-4)
+    classes = torch.tensor([0] * 4 + [1] * 12)
+    logits = exchange_test(lambda x: torch.stack([x[:, 0, 0], x[:, 1, 0]], 1), x, targets=classes)
+    assert logits.constant_error == pytest.approx(0.25)
+
+
+def test_a_classifier_and_an_error_of_ones_own_on_backgrounds_of_others() -> None:
+    x = signals(64)
+    level, knock = read(x)
+
+    def logits(inputs: Tensor) -> Tensor:
+        signs = read(inputs)[0]
+        return torch.stack([-signs, signs], 1)
+
+    reads_level = exchange_test(logits, x, targets=(level > 0).long(), block=64)
+    wrong = sum((level > 0)[i] != (level > 0)[j] for i in range(64) for j in range(64)).item() / (64 * 63)
+    assert reads_level.exchanged_error == pytest.approx(wrong)
+    largest = exchange_test(reader(event=1.0), x, targets=knock + 2, error=lambda p, y: (p - y).abs().max())
+    assert largest.exchanged_error == pytest.approx(2.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("targets", "words"), [(torch.zeros(5), "targets must be"), (torch.full((16,), NAN), "targets")]
+)
+def test_targets_that_are_none(targets: Tensor, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        exchange_test(reader(event=1.0), signals(16), targets=targets)
+
+
 def test_what_is_left_on_the_background_alone() -> None:
     x = signals(512)
     assert exchange_test(reader(level=1.0), x, trajectories=512).background_alone == pytest.approx(1.0)
@@ -273,7 +332,7 @@ def test_it_prints_shares_and_intervals() -> None:
     text = repr(exchange_test(reader(event=1.0), signals(20)))
     assert text.splitlines()[0] == "Exchange of 20 trajectories, background: core"
     assert text.splitlines()[2] == "  transient    1.000   1.000 to 1.000"
-    assert text.splitlines()[-1].endswith("background alone: 0.000")
+    assert text.splitlines()[-2].endswith("background alone: 0.000")
 
 
 def test_it_is_a_public_name() -> None:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from crest.background import background_of
 from crest.background.transience import channel_transience
 from crest.readouts import CrestConfig, CrestReadout
-from crest.readouts.run_up import RunUp, enough_for_a_run_up, run_up_steps, without_run_up
+from crest.readouts.run_up import RunUp, end_profile, enough_for_a_run_up, run_up_steps, without_run_up
 
 
 def features(batch: int = 16, steps: int = 200, seed: int = 0) -> Tensor:
@@ -252,3 +252,14 @@ def test_the_profile_is_what_is_ranked_by_the_readout_itself() -> None:
     torch.testing.assert_close(found, by_hand)
     assert (found[:, :12] == 0).all()
     assert (found[:, 197:] == 0).all()
+
+
+def test_the_mask_of_a_large_batch_is_that_of_the_trajectories_looked_at() -> None:
+    made, mask = torch.randn(40, 60, 4), torch.arange(60) < torch.randint(30, 60, (40, 1))
+    profile, rows = end_profile(made, mask, 6.0, 1e-12)
+    assert rows is not None
+    assert profile.shape == rows.shape
+    assert torch.equal(rows, mask[: len(rows)])
+    assert len(rows) < 40
+    readout = CrestReadout().calibrate([(made, mask)])
+    assert int(readout.running.batches) == 1

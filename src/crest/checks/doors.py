@@ -217,7 +217,8 @@ def _container(words: str, found: type, parts: tuple[Any, ...]) -> Kind:
     kind = kind_of(parts[0]) if parts else None
 
     def allows(value: Any) -> bool:
-        if isinstance(value, str | bytes) or not isinstance(value, found):
+        # A tensor without axes calls itself iterable.
+        if isinstance(value, str | bytes) or not isinstance(value, found) or getattr(value, "ndim", 1) == 0:
             return False
         # An iterator can be asked only once, and that is for whoever is behind the door.
         if kind is None or not isinstance(value, collections.abc.Mapping | list | tuple):

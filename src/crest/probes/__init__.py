@@ -15,7 +15,8 @@ from crest.probes.credit import (
     precision_at_event_rate,
     step_scores,
 )
-from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without, rmse
+from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without
+from crest.probes.errors import rmse, rmse_or_error_rate
 from crest.probes.exchange import Exchange, exchange_test
 from crest.probes.rates import events_at, scores_at
 from crest.probes.result import Credit, CreditMeans
@@ -46,6 +47,7 @@ __all__ = [
     "positive_credit",
     "precision_at_event_rate",
     "rmse",
+    "rmse_or_error_rate",
     "saliency",
     "scores_at",
     "step_scores",

@@ -21,24 +21,9 @@ from crest.checks.tensors import (
     require_series,
     require_tensor,
 )
+from crest.probes.errors import rmse
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
-
-
-@door
-def rmse(prediction: Tensor, target: Tensor) -> Tensor:
-    """Root mean square error.
-
-    Example:
-        >>> rmse(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
-        tensor(1.4142)
-    """
-    if prediction.shape != target.shape or torch.bool in (prediction.dtype, target.dtype):
-        raise ValueError(
-            "prediction and target must be numbers of one shape, got "
-            f"{tuple(prediction.shape)} of {prediction.dtype} and {tuple(target.shape)} of {target.dtype}"
-        )
-    return (prediction - target).square().mean().sqrt()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -13,9 +13,10 @@ from crest.background import SIGMA, split
 from crest.background.interpolation import nearest_valid, values_at
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
-from crest.checks.tensors import as_mask, require_finite, require_series
+from crest.checks.tensors import as_mask, as_per_trajectory, require_finite, require_series
 from crest.probes.batches import batches_of, in_batches
-from crest.probes.two_way import Array, component_shares, resampled_intervals, sums_of_squares
+from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.two_way import LEVEL, Array, component_shares, resampled_intervals, sums_of_squares
 from crest.rng import generator
 
 # our choice: docs/choices.md#exchange
@@ -64,6 +65,16 @@ class Exchange:
     """The kind of background, as `crest.background.split` names it."""
     trajectories: int
     """How many trajectories were exchanged."""
+    moved: float = math.nan
+    """How far the predictions move when the background is another's: root mean square, in deviations of the predictions on
+    the signals as they are; NaN if those do not vary. Shares say what moves a prediction, this says how much."""
+    moved_interval: Interval = (math.nan, math.nan)
+    """The same interval for it."""
+    constant_error: float | None = None
+    """Error of the best answer that is the same for all, the mean target or the most frequent class; None without targets."""
+    exchanged_error: float | None = None
+    """Error of the predictions on backgrounds of others against the target of the transient's trajectory; None without
+    targets."""
 
     @property
     def varies(self) -> bool:
@@ -78,8 +89,20 @@ class Exchange:
         for name in ("transient", "background", "interaction"):
             low, high = getattr(self, f"{name}_interval")
             rows.append(f"  {name:<11}{getattr(self, name):>7.3f}   {low:.3f} to {high:.3f}")
-        alone = f"{self.background_alone:.3f}"
-        return "\n".join([*rows, f"  R² between the predictions and those on the background alone: {alone}"])
+        rows.append(
+            f"  R² between the predictions and those on the background alone: {self.background_alone:.3f}"
+        )
+        if not math.isnan(self.moved):
+            low, high = self.moved_interval
+            rows.append(
+                f"  on backgrounds of others the predictions move by {self.moved:.3f} ({low:.3f} to {high:.3f}) deviations"
+            )
+        if self.exchanged_error is not None:
+            constant = (
+                "" if self.constant_error is None else f"; of a constant answer: {self.constant_error:.3g}"
+            )
+            rows.append(f"  error on backgrounds of others: {self.exchanged_error:.3g}{constant}")
+        return "\n".join(rows)
 
 
 @door_leaving("function")
@@ -89,6 +112,8 @@ def exchange_test(
     *,
     kind: str = "core",
     mask: Tensor | None = None,
+    targets: Tensor | None = None,
+    error: ErrorOf = rmse_or_error_rate,
     sigma: float = SIGMA,
     trajectories: int = TRAJECTORIES,
     block: int = BLOCK_SIZE,
@@ -100,7 +125,8 @@ def exchange_test(
 
     Each signal is separated in background and transient. Within blocks of trajectories the function predicts on every
     transient of one with every background of another, and the variance of these predictions is shared out. Asks for no
-    labels, events, gradients or insides. Takes about `trajectories * block` predictions.
+    labels, events, gradients or insides. Takes about `trajectories * block` predictions. With targets, of data as in
+    training, it also says what the error would be if the background were anybody's.
 
     Args:
         function: Any callable from (B, T, C) to (B,), (B, 1), or logits (B, K), of which each row's mean is taken off;
@@ -110,6 +136,9 @@ def exchange_test(
         kind: kind of background, as in `crest.background.split`.
         mask: (N, T), True where a step is valid. A cell has the valid steps of the transient's trajectory; where the
             background's trajectory is padded, the background of its nearest valid step is held.
+        targets: (N,), for `Exchange.exchanged_error`: what the transient of each trajectory should be read as.
+        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits
+            (B, K) the share of wrong classes.
         sigma: deviation of the Gaussian in steps, where the kind has one.
         trajectories: how many are drawn; all if there are fewer.
         block: how many exchange among each other.
@@ -139,6 +168,9 @@ def exchange_test(
         empty = int((~valid.any(1)).nonzero()[0])
         raise ValueError(f"mask must leave a valid step in each trajectory, got none in trajectory {empty}")
     require_finite("inputs", inputs, valid)
+    if targets is not None:
+        targets = as_per_trajectory("targets must be", targets, len(inputs))
+        require_finite("targets", targets)
 
     numbers = generator(seed, "exchange")
     drawn = numbers.permutation(len(inputs))[:trajectories]
@@ -149,15 +181,36 @@ def exchange_test(
     # No block of one: it has nothing to exchange.
     blocks = np.array_split(np.arange(len(drawn)), min(math.ceil(len(drawn) / block), len(drawn) // 2))
     pairs = torch.cat([torch.cartesian_prod(rows, rows) for rows in map(torch.from_numpy, blocks)])
-    answers = _answers(function, (parts.cells(some) for (some,) in batches_of(pairs, size=batch_size)))
+    predictions = _predictions(
+        function, (parts.cells(some) for (some,) in batches_of(pairs, size=batch_size))
+    )
+    answers = _answers(predictions)
     ends = np.cumsum([len(rows) ** 2 for rows in blocks])
     grids = [
         cells.reshape(len(rows), len(rows), -1)
         for rows, cells in zip(blocks, np.split(answers, ends[:-1]), strict=True)
     ]
     own = batches_of(torch.arange(len(drawn)), size=batch_size)
-    alone = _answers(function, (parts.backgrounds(rows) for (rows,) in own))
-    return _result(grids, alone, kind, bootstrap, numbers)
+    alone = _answers(_predictions(function, (parts.backgrounds(rows) for (rows,) in own)))
+    found = _result(grids, alone, kind, bootstrap, numbers)
+    if targets is None:
+        return found
+    wanted = targets.cpu()[torch.from_numpy(drawn)]
+    transients, backgrounds = pairs.unbind(1)
+    others = transients != backgrounds
+    return replace(
+        found,
+        exchanged_error=float(error(predictions[others], wanted[transients[others]])),
+        constant_error=float(error(_constant(wanted, predictions), wanted)),
+    )
+
+
+def _constant(targets: Tensor, like: Tensor) -> Tensor:
+    """The mean target for each trajectory; where predictions are logits (B, K), logits of the most frequent class."""
+    if like.ndim == 2 and like.shape[1] > 1:
+        most = targets.long().mode().values
+        return torch.nn.functional.one_hot(most, like.shape[1]).to(like.dtype).expand(len(targets), -1)
+    return targets.to(torch.float64).mean().to(like.dtype).expand(len(targets))
 
 
 class _Parts:
@@ -191,14 +244,19 @@ def _held(background: Signals, mask: StepMask) -> Signals:
     return values_at(background, nearest_valid(mask))
 
 
-def _answers(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Array:
-    """Predictions (B, K) in float64, logits less the mean over classes; rounding noise around a constant is 0."""
+def _predictions(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Tensor:
+    """What the function answers, on the CPU."""
     found = in_batches(function, asked)
     if found.ndim > 2 or found.is_complex() or 0 in found.shape:
         got = f"{tuple(found.shape)} of {found.dtype}"
         raise ValueError(f"function must return real numbers of shape (B,), (B, 1) or (B, K), got {got}")
     require_finite("the function's predictions", found)
-    answers: Array = found.reshape(len(found), -1).cpu().double().numpy()
+    return found.cpu()
+
+
+def _answers(found: Tensor) -> Array:
+    """Predictions (B, K) in float64, logits less the mean over classes; rounding noise around a constant is 0."""
+    answers: Array = found.reshape(len(found), -1).double().numpy()
     rounding = torch.finfo(found.dtype).eps if found.is_floating_point() else 0.0
     noise = rounding * np.abs(answers).max()
     if answers.shape[1] > 1:
@@ -217,6 +275,7 @@ def _result(
     if sums.sum() > 0:
         ends = resampled_intervals(grids, draws, numbers)
     intervals = [(low, high) for low, high in ends.tolist()]
+    moved, moved_interval = _moved(grids, whole, draws, numbers)
     return Exchange(
         transient=transient,
         background=background,
@@ -227,7 +286,31 @@ def _result(
         background_alone=_squared_correlation(whole, alone),
         kind=kind,
         trajectories=sum(len(grid) for grid in grids),
+        moved=moved,
+        moved_interval=moved_interval,
     )
+
+
+def _moved(
+    grids: list[Array], own: Array, draws: int, numbers: np.random.Generator
+) -> tuple[float, Interval]:
+    """How far predictions move from the own background to those of others, and its interval by a bootstrap."""
+    spread = ((own - own.mean(0)) ** 2).sum(1)
+    if not spread.sum() > 0:
+        return math.nan, (math.nan, math.nan)
+    # The own background is among the columns and adds nothing; it does not count.
+    changes = np.concatenate(
+        [
+            ((grid - grid[range(len(grid)), range(len(grid))][:, None]) ** 2).sum((1, 2)) / (len(grid) - 1)
+            for grid in grids
+        ]
+    )
+    counts = numbers.multinomial(len(own), np.full(len(own), 1 / len(own)), draws)
+    tail = (1 - LEVEL) / 2
+    drawn = np.sqrt((counts @ changes) / np.maximum(counts @ spread, np.finfo(np.float64).tiny))
+    low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
+    found = math.sqrt(changes.sum() / spread.sum())
+    return found, (min(low, found), max(high, found))
 
 
 def _squared_correlation(first: Array, second: Array) -> float:

@@ -1,9 +1,7 @@
 """What goes into a model's pooling layer and what comes out of its head, batch by batch."""
 
-import contextlib
 import difflib
-import inspect
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -11,7 +9,8 @@ from torch import Tensor, nn
 
 from crest.arrays import Features, StepFlags
 from crest.probes.batches import evaluating
-from crest.replacement import PoolingSlot
+from crest.replacement.calls import LayerCall, answer_to, calls_of
+from crest.replacement.slot import PoolingSlot
 
 
 class Captured(NamedTuple):
@@ -27,12 +26,6 @@ class Captured(NamedTuple):
     """(B, K): what the head gave."""
     direct: bool
     """Whether the model's answer is what the head gave, up to its shape."""
-
-
-class _Call(NamedTuple):
-    inputs: tuple[Any, ...]
-    named: dict[str, Any]
-    output: Any
 
 
 def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
@@ -70,18 +63,13 @@ def captured(
         head: path of the layer that reads the pooled vector, and nothing else.
         slot: the readout to come, in the pooling layer's calling convention.
     """
-    device = next((tensor.device for tensor in [*model.parameters(), *model.buffers()]), None)
-    by_name = "mask" in inspect.signature(model.forward).parameters
     pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
-    with evaluating(model), _calls(pools) as pooled, _calls(heads) as read:
+    with evaluating(model), calls_of(pools) as pooled, calls_of(heads) as read:
         for batch in batches:
-            inputs, targets, mask = (_on(part, device) for part in _parts(batch))
+            inputs, targets, mask = _parts(batch)
             pooled.clear()
             read.clear()
-            if mask is None:
-                answer = model(inputs)
-            else:
-                answer = model(inputs, mask=mask) if by_name else model(inputs, mask)
+            answer = answer_to(model, inputs, mask)
             for argument, path, calls in (("pooling", pooling, pooled), ("head", head, read)):
                 if len(calls) != 1:
                     raise ValueError(
@@ -98,27 +86,6 @@ def captured(
             yield Captured(features, own_mask, targets, answers, direct)
 
 
-@contextlib.contextmanager
-def _calls(layer: nn.Module) -> Iterator[list[_Call]]:
-    """The calls of a layer inside the block."""
-    seen: list[_Call] = []
-
-    def keep(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
-        # Copies: a layer that works in place would change what is compared here later.
-        copied = tuple(part.clone() if isinstance(part, Tensor) else part for part in inputs)
-        seen.append(_Call(copied, named, output.clone() if isinstance(output, Tensor) else output))
-
-    handle = layer.register_forward_hook(keep, with_kwargs=True)
-    try:
-        yield seen
-    finally:
-        handle.remove()
-
-
-def _on(value: Any, device: torch.device | None) -> Any:
-    return value.to(device) if isinstance(value, Tensor) and device is not None else value
-
-
 def _parts(batch: Any) -> tuple[Any, Any, Any]:
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         got = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
@@ -130,7 +97,7 @@ def _parts(batch: Any) -> tuple[Any, Any, Any]:
     return inputs, targets, mask
 
 
-def _features(call: _Call, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:
+def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:
     """The features (B, T, D) and the mask that the layer was called with, if CREST can be called so too."""
     others = set(call.named) - {"features", "mask"}
     if len(call.inputs) > 2 or others:
@@ -158,7 +125,7 @@ def _features(call: _Call, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Ten
     return channels_last, mask
 
 
-def _answers(pooled: _Call, read: _Call, rows: int) -> Tensor:
+def _answers(pooled: LayerCall, read: LayerCall, rows: int) -> Tensor:
     """What the head gave (B, K), if it was fed with the pooled vector as it is."""
     fed = read.inputs[0] if read.inputs else None
     if not isinstance(fed, Tensor) or not _same(fed, pooled.output):

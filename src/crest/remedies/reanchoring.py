@@ -91,7 +91,7 @@ def reanchor(
         return CrestReadout(budget, config=config, **readout_options).eval().to(linear.weight.device)
 
     readouts = [made(budget) for budget in budgets]
-    slot = slot_for(layer, pooling, readouts[0], layout=layout, keepdim=keepdim)
+    slot = slot_for(layer, pooling, readouts[0], layout=layout, keepdim=keepdim, argument="pooling")
 
     # Closed at once where something is refused: until then the model has hooks and is in evaluation mode.
     def one_pass() -> contextlib.closing[Generator[Captured, None, None]]:
@@ -116,7 +116,7 @@ def reanchor(
         for budget, fit in zip(budgets, fits, strict=True)
     )
     best = min(range(len(tried)), key=lambda place: tried[place].error)
-    replace_pooling(model, pooling, readouts[best], layout=layout, keepdim=keepdim)
+    replace_pooling(model, pooling, readouts[best], layout=layout, keepdim=keepdim, warn=False)
     _write(linear, fits[best])
     return Reanchored(
         chosen=tried[best],

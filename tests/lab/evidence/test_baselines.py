@@ -23,7 +23,7 @@ def recurrent(**errors: float) -> Callable[[RunSpec], Numbers]:
 )
 def test_each_of_three_baselines_must_be_a_third_above(name: str, error: float, verdict: str) -> None:
     (claim,) = claims(BASELINES_EXPERIMENT, recurrent(**{name: error}))
-    assert (claim.verdict, claim.seeds) == (verdict, 3)
+    assert (claim.verdict, claim.seeds) == (verdict, 5)
     # The two others, at 0.5.
     assert claim.measured.partition(";")[0].count("−40.0 %") == 2
 
@@ -33,8 +33,18 @@ def test_the_p_of_the_baselines_is_the_largest_of_three() -> None:
         return recurrent(last=0.1 if spec.seed == 0 else 2.0)(spec)
 
     (claim,) = claims(BASELINES_EXPERIMENT, rule)
-    # One of three differences has the wrong sign and the smallest rank; the other baselines give 1/8.
-    assert (claim.p, claim.smallest_p) == (2 / 8, 1 / 8)
+    # One of five differences has the wrong sign and the smallest rank; the other baselines give 1/32.
+    assert (claim.p, claim.smallest_p) == (2 / 32, 1 / 32)
+
+
+def test_one_seed_that_is_not_low_enough_is_enough_to_break_it() -> None:
+    def rule(spec: RunSpec) -> Numbers:
+        high = spec.readout == "crest" and spec.seed == 3
+        return Numbers(ood=0.34) if high else recurrent()(spec)
+
+    (claim,) = claims(BASELINES_EXPERIMENT, rule)
+    assert claim.verdict == "partly"
+    assert "on 4 of 5 seeds" in claim.measured
 
 
 def test_attention_is_shown_beside_the_baselines_but_decides_nothing() -> None:

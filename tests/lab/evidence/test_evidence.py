@@ -11,9 +11,9 @@ from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.names import SYSTEM_NAMES
 from crest.lab.evidence.shown import Chart, Piece
-from crest.lab.report.colours import COLOURS
 from crest.lab.report.formats import markdown
 from crest.lab.runs.store import Store
+from crest.pages.colours import COLOURS
 from evidence_made import duel, shown, write
 
 
@@ -131,7 +131,7 @@ def loaded(code: str) -> list[str]:
 def test_knowing_what_is_claimed_loads_nothing_that_draws() -> None:
     assert loaded("import crest.lab.evidence") == []
     # The test sees what it looks for.
-    assert loaded("import crest.lab.report.colours") == ["crest.lab.report"]
+    assert loaded("import crest.pages.colours") == ["crest.lab.report"]
 
 
 @pytest.mark.slow

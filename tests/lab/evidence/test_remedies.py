@@ -33,17 +33,19 @@ def test_the_rule_picks_by_share_and_id_error_alone() -> None:
     rule = next(table for table in there.tables if table.name == "rule")
     assert {row[1] for row in rule.rows} == {"exchange"}
     row = rule.rows[0]
-    assert row[2:] == ("0.800", "0.310", "−61 %", "CREST", "0.300", "+3 %")
+    assert row[2:] == ("0.800", "0.310", "−61 %", "CREST", "0.300", "+3 %", f"{len(TEN_PLACES[0].seeds)}")
     starred = [row[:2] for row in there.tables[0].rows if row[1].endswith("*")]
     assert starred == [(place.name, "exchange *") for place in TEN_PLACES]
 
 
 def test_every_claim_holds_on_numbers_that_are_good() -> None:
     found = claims(REMEDIES_EXPERIMENT, usual)
-    assert [claim.verdict for claim in found] == ["holds"] * 5
+    assert [claim.verdict for claim in found] == ["holds"] * 6
     assert found[0].measured.startswith("worst: −61.3 %")
     assert found[3].measured == "exchange: −61.3 % on SG-Drive, CNN"
-    assert found[4].measured.startswith("rank correlation 0.9")
+    assert found[4].measured.startswith("median −62.5 %, worst −62.5 %")
+    assert found[5].measured.startswith("rank correlation 0.9")
+    assert "exchanged backgrounds 0.9" in found[5].measured
 
 
 def test_a_pick_that_is_worse_somewhere_is_told() -> None:

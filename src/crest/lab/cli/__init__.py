@@ -8,7 +8,7 @@ from pathlib import Path
 from cyclopts import App
 
 import crest
-from crest.lab.cli import data, demo, pack, report, runs, systems, verify
+from crest.lab.cli import audit, data, demo, pack, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, console, errors
 from crest.lab.cli.doctor import doctor
 
@@ -18,6 +18,7 @@ app = App(
     help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
 )
 app.command(demo.demo)
+app.command(audit.audit_model, name="audit")
 app.command(systems.systems_app)
 app.command(data.data_app)
 app.command(runs.run_experiments, name="run")

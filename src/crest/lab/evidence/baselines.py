@@ -6,7 +6,7 @@ from crest.lab.evidence.compare import against, by_seed, percent, stronger_atten
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.grouped import Words, by_readout, error_panel, errors_of, grouped_table
 from crest.lab.evidence.names import named
-from crest.lab.evidence.settings import FIRST_FORMS, THREE
+from crest.lab.evidence.settings import FIVE, FORMS
 from crest.lab.evidence.shown import Chart, Claim, Shown
 from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
@@ -36,11 +36,16 @@ def _judged(found: Found) -> Claim:
     rival = paired(crest, by_seed(found.of(readout=form)))
     words = ", ".join(f"{percent(result.change, 1)} against {name}" for name, result in results.items())
     worst = max(results.values(), key=lambda result: result.change)
+    below = [
+        all(crest[seed] <= (1 + _CHANGE) * by_seed(records)[seed] for records in _baselines(found).values())
+        for seed in crest
+    ]
     return _CLAIM.judged(
-        f"{words}; {percent(rival.change, 1)} against {named(form)}, which the claim leaves out",
-        holds=worst.change <= _CHANGE,
+        f"{words}, below each by a third on {sum(below)} of {len(below)} seeds; {percent(rival.change, 1)} against "
+        f"{named(form)}, which the claim leaves out",
+        holds=all(below),
         partly=worst.change < 0,
-        bar=f"{percent(_CHANGE)} or below against each",
+        bar=f"{percent(_CHANGE)} or below against each, on every seed",
         test=dataclasses.replace(worst, p=max(result.p for result in results.values())),
     )
 
@@ -55,7 +60,7 @@ def _show(found: Found) -> Shown:
     table = grouped_table(
         "baselines",
         "A GRU's state carries what it saw before: any step can tell of an event that is over. Group DRO "
-        "has the quartiles of the speed as groups. * the stronger form of attention.",
+        "has the quartiles of the speed as groups. CREST leaves the run-up of the state out. * the stronger form of attention.",
         ("readout", "ID", "OOD", "CREST against it", "CiE@1", "ECM", "seeds"),
         {(name,): records for name, records in groups.items()},
         extra={"CREST against it": changes},
@@ -75,8 +80,8 @@ BASELINES_EXPERIMENT = Experiment(
     summary="Do last state, ERM or group DRO repair a recurrent encoder on SG-Drive?",
     show=_show,
     runs=(
-        *grid(FIRST_FORMS, seed=THREE, system="gear", encoder="gru"),
-        *grid(seed=THREE, system="gear", encoder="gru", readout=["last", "mean"]),
-        *grid(seed=THREE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
+        *grid(seed=FIVE, system="gear", encoder="gru", readout=FORMS),
+        *grid(seed=FIVE, system="gear", encoder="gru", readout=["last", "mean"]),
+        *grid(seed=FIVE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
     ),
 )

@@ -144,15 +144,26 @@ def _outcome(record: Record, remedy: str) -> ModelOutcome:
 def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
     """The mean over seeds."""
     values = by_seed.values()
-    shares = {
-        field.name: statistics.fmean(getattr(one.shares, field.name) for one in values)
-        for field in dataclasses.fields(Shares)
-    }
+    shares = [one.shares for one in values]
     return ModelOutcome(
         id=statistics.fmean(one.id for one in values),
         ood=statistics.fmean(one.ood for one in values),
-        shares=Shares(**shares),
+        shares=Shares(
+            transient=statistics.fmean(one.transient for one in shares),
+            background=statistics.fmean(one.background for one in shares),
+            interaction=statistics.fmean(one.interaction for one in shares),
+            background_alone=statistics.fmean(one.background_alone for one in shares),
+            moved=_mean_known(one.moved for one in shares),
+            exchanged_error=_mean_known(one.exchanged_error for one in shares),
+        ),
     )
+
+
+def _mean_known(values: Iterable[float | None]) -> float | None:
+    """The mean; None where a value is not known."""
+    known = list(values)
+    numbers = [value for value in known if value is not None]
+    return statistics.fmean(numbers) if len(numbers) == len(known) else None
 
 
 def seed_by_seed(places: Iterable[RemedyPlace]) -> tuple[RunSpec, ...]:

@@ -1,18 +1,14 @@
 """What the explorer of the page shows: trajectories once each, and what every readout makes of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from crest.lab.evidence.names import named
-from crest.lab.report.colours import COLOURS
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
-from crest.probes import Trace, Traces
-
-_DIGITS = 5
-"""Significant digits of every number on the page. They are finer than a pixel and halve the page's size."""
+from crest.pages.colours import COLOURS
+from crest.pages.explorer import TracedModel, explorer_system
+from crest.probes import Traces
 
 
 def explorer_data(explored: Sequence[Record]) -> list[dict[str, Any]]:
@@ -31,68 +27,23 @@ def explorer_data(explored: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def _system(name: str, records: Sequence[Record]) -> dict[str, Any]:
-    trajectories: dict[tuple[str, int], Trace] = {}
-    for record in records:
-        for trace in _traces(record).rows:
-            known = trajectories.setdefault((trace.split, trace.index), trace)
-            if not _same_data(known, trace):
-                raise ValueError(
-                    f"explored must hold the same trajectories for all readouts of {name}, but {trace.split} "
-                    f"{trace.index} of {record.id} differs from that of {records[0].id}"
-                )
     names = _told_apart([_readout_words(record.spec) for record in records])
-    return {
-        "name": name,
-        "channels": _traces(records[0]).channels,
-        "rate": _traces(records[0]).sample_rate,
-        "trajectories": [_trajectory(trace) for trace in trajectories.values()],
-        "readouts": [
-            _readout(label, record, trajectories) for label, record in zip(names, records, strict=True)
-        ],
-    }
-
-
-def _trajectory(trace: Trace) -> dict[str, Any]:
-    return {
-        "split": trace.split,
-        "index": trace.index,
-        "y": _short(trace.y),
-        "cue": _short(trace.cue),
-        "signals": [_shorts(signal) for signal in trace.signals],
-        "events": trace.events,
-    }
-
-
-def _readout(name: str, record: Record, trajectories: Iterable[tuple[str, int]]) -> dict[str, Any]:
-    rows = {(trace.split, trace.index): trace for trace in _traces(record).rows}
-    return {
-        "name": name,
-        "colour": COLOURS.get(record.spec.readout, COLOURS["other"]),
-        # In the order of the trajectories; null where this record has none.
-        "rows": [_reading(rows[key]) if key in rows else None for key in trajectories],
-    }
-
-
-def _reading(trace: Trace) -> dict[str, Any]:
-    return {
-        "prediction": _short(trace.prediction),
-        "credit": _shorts(trace.credit),
-        "transience": _shorts(trace.transience),
-        "votes": _shorts(trace.votes),
-    }
+    models = [
+        TracedModel(
+            name=label,
+            source=record.id,
+            colour=COLOURS.get(record.spec.readout, COLOURS["other"]),
+            traces=_traces(record),
+        )
+        for label, record in zip(names, records, strict=True)
+    ]
+    return explorer_system(name, models)
 
 
 def _traces(record: Record) -> Traces:
     if record.traces is None:
         raise ValueError(f"explored must hold records with traces, got {record.id} without")
     return record.traces
-
-
-def _same_data(one: Trace, other: Trace) -> bool:
-    """Whether two traces are of the same trajectory. Simulations may differ in their last bits between machines."""
-    if one.events != other.events or np.shape(one.signals) != np.shape(other.signals):
-        return False
-    return np.allclose(one.signals, other.signals, rtol=1e-3, atol=1e-3)
 
 
 def _data_key(spec: RunSpec) -> str:
@@ -128,11 +79,3 @@ def _told_apart(names: Sequence[Sequence[str]]) -> list[str]:
             for name, words in zip(shown, names, strict=True)
         ]
     return shown
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{_DIGITS}g}")
-
-
-def _shorts(values: Sequence[float] | None) -> list[float | None] | None:
-    return None if values is None else [_short(value) for value in values]

@@ -14,7 +14,7 @@ from matplotlib.ticker import LogFormatter
 
 from crest.lab.evidence.shown import Chart, Mark, Panel, Series, Table
 from crest.lab.report.axes import crowded, lines_above, mark_is_late, places, words
-from crest.lab.report.colours import COLOURS, SYMBOLS, colour
+from crest.pages.colours import COLOURS, SYMBOLS, colour
 
 INK, QUIET = "#1B1F24", COLOURS["quiet"]
 MARKERS = {

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from crest.lab.evidence.shown import Chart, Mark, Panel, Series
 from crest.lab.report.axes import crowded, lines_above, mark_is_late, places, words
-from crest.lab.report.colours import SYMBOLS, colour, faded
+from crest.pages.colours import SYMBOLS, colour, faded
 
 # Pixels. The page's script keeps a panel at its height, however much room the legend takes.
 PANEL, GAP, TOP, BOTTOM = 280, 100, 34, 100

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import math
 from collections.abc import Callable
 
 import torch
@@ -116,10 +117,13 @@ def measured_exchange(model: Model, data: Trajectories) -> Shares:
         raise ValueError(
             f"model must have a label-free readout to measure exchange, got {type(model.readout).__name__}"
         )
-    found = exchange_test(model, data.tensors().x)
-    # A prediction that does not vary follows nothing, and JSON has no NaN.
+    x, y, *_ = data.tensors()
+    found = exchange_test(model, x, targets=y)
     parts = {field.name: getattr(found, field.name) for field in dataclasses.fields(Shares)}
-    return Shares(**parts) if found.varies else Shares(**dict.fromkeys(parts, 0.0))
+    # A prediction that does not vary follows nothing, and JSON has no NaN.
+    nothing = dict.fromkeys(parts, 0.0) | {"exchanged_error": found.exchanged_error}
+    parts["moved"] = nothing["moved"] = None if math.isnan(found.moved) else found.moved
+    return Shares(**(parts if found.varies else nothing))
 
 
 def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:

@@ -31,6 +31,11 @@ class Shares:
     interaction: float
     background_alone: float
     """R² between the predictions and those on the background alone."""
+    moved: float | None = None
+    """How far the predictions move on backgrounds of others, in their deviations; None in records from before it was
+    measured, and where the predictions do not vary."""
+    exchanged_error: float | None = None
+    """Root mean square error on backgrounds of others; None in records from before it was measured."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -83,12 +83,13 @@ def _errors_apart(name: str, kept: Score, new: Score, split: str) -> list[str]:
 def _shares_apart(name: str, kept: Shares | None, new: Shares | None) -> list[str]:
     if kept is None or new is None:
         return [] if kept is new else [f"{name} is in the {'new' if kept is None else 'kept'} record alone"]
+    then, now = dataclasses.asdict(kept), dataclasses.asdict(new)
+    # Older records do not have every field.
+    known = [field for field in then if then[field] is not None and now[field] is not None]
     return [
         text
-        for field in dataclasses.fields(Shares)
-        for text in _apart(
-            f"{name}: {field.name}", getattr(kept, field.name), getattr(new, field.name), CREDIT
-        )
+        for field in known
+        for text in _apart(f"{name}: {field.replace('_', ' ')}", then[field], now[field], CREDIT)
     ]
 
 

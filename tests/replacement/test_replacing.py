@@ -1,4 +1,5 @@
 import copy
+import warnings
 
 import pytest
 import torch
@@ -35,7 +36,7 @@ def test_the_layer_is_replaced_in_place() -> None:
     model = Model().eval()
     x = torch.randn(4, 50, 3)
     readout = crest.CrestReadout()
-    assert crest.replace_pooling(model, "readout.pool", readout) is model
+    assert crest.replace_pooling(model, "readout.pool", readout, warn=False) is model
     expected = model.head(copy.deepcopy(readout)(model.encoder(x)))
     torch.testing.assert_close(model(x), expected)
     assert not readout.training
@@ -55,23 +56,6 @@ def test_an_adaptive_pool_says_itself_how_it_is_called() -> None:
     crest.replace_pooling(model, "2", crest.MeanReadout())
     torch.testing.assert_close(model(x), before)
     assert [name for name, _ in model.named_children()] == ["0", "1", "2", "3", "4"]
-
-
-def test_channels_first_without_kept_dimension() -> None:
-    slot = crest.replacement.PoolingSlot(crest.MeanReadout(), "channels_first")
-    x = torch.randn(4, 3, 60)
-    torch.testing.assert_close(slot(x), x.mean(2))
-    assert repr(slot).startswith("PoolingSlot(\n  layout='channels_first', keepdim=False")
-
-
-@pytest.mark.parametrize("layout", ["channels_last", "channels_first"])
-def test_a_mask_goes_through_as_booleans_or_as_zeros_and_ones(layout: str) -> None:
-    slot = crest.replacement.PoolingSlot(crest.CrestReadout("trajectory"), layout)
-    features, mask = torch.randn(4, 60, 3), torch.arange(60) < torch.tensor([[60], [30], [5], [0]])
-    given = features if layout == "channels_last" else features.transpose(1, 2)
-    expected = slot.readout(features, mask)
-    torch.testing.assert_close(slot(given, mask), expected, rtol=0, atol=0)
-    torch.testing.assert_close(slot(given, mask.long()), expected, rtol=0, atol=0)
 
 
 def test_an_adaptive_pool_that_does_not_fit_is_refused() -> None:
@@ -131,3 +115,110 @@ def test_a_second_readout_is_called_as_the_first_one_was() -> None:
     crest.replace_pooling(model, "1", crest.MeanReadout())
     assert (model[1].layout, model[1].keepdim) == ("channels_first", True)
     torch.testing.assert_close(model(torch.ones(2, 3, 8)), before)
+
+
+# -- layers that do not pool
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (nn.MaxPool1d(2), "MaxPool1d, which leaves many steps"),
+        (nn.AvgPool1d(400), "AvgPool1d, which leaves many steps"),
+        (nn.AdaptiveMaxPool1d(3), r"AdaptiveMaxPool1d\(output_size=3\), which leaves several steps"),
+        (nn.LSTM(3, 8, batch_first=True), "LSTM, which does not pool; .* make that line a layer"),
+        (nn.GRU(3, 8), "GRU, which does not pool"),
+        (nn.Linear(3, 8), "Linear, which does not pool"),
+        (nn.Conv1d(3, 8, 5), "Conv1d, which does not pool"),
+        (nn.BatchNorm1d(3), "BatchNorm1d, which does not pool"),
+        (nn.LayerNorm(3), "LayerNorm, which does not pool"),
+        (nn.ReLU(), "ReLU, which does not pool"),
+        (nn.ModuleList([nn.ReLU()]), "ModuleList, which does not pool"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else "",
+)
+def test_layers_that_do_not_pool_are_refused(layer: nn.Module, message: str) -> None:
+    model = nn.Sequential(layer)
+    with pytest.raises(
+        ValueError, match=f"^path must name a layer that pools to one vector, got '0': {message}"
+    ):
+        crest.replace_pooling(model, "0", crest.CrestReadout())
+    assert model[0] is layer
+
+
+def test_reanchoring_names_its_own_argument() -> None:
+    batches = [(torch.randn(4, 3, 60), torch.randn(4))]
+    with pytest.raises(
+        ValueError, match=r"^pooling must name a layer that pools to one vector, got '0': Conv1d"
+    ):
+        crest.reanchor(convolutional(), batches, pooling="0", head="4")
+
+
+# -- a sample
+
+
+def test_a_sample_finds_out_how_a_layer_is_called() -> None:
+    pool = nn.Sequential(nn.AdaptiveMaxPool1d(1), nn.Flatten())
+    model = nn.Sequential(nn.Conv1d(3, 8, 5), pool, nn.Linear(8, 1))
+    x = torch.randn(4, 3, 60)
+    before = model(x)
+    crest.replace_pooling(model, "1", crest.MaxReadout(), sample=x)
+    assert (model[1].layout, model[1].keepdim) == ("channels_first", False)
+    torch.testing.assert_close(model(x), before)
+    assert model.training
+
+
+def test_a_sample_of_a_known_layer_and_one_that_contradicts() -> None:
+    x = torch.randn(4, 3, 60)
+    crest.replace_pooling(model := convolutional(), "2", crest.MeanReadout(), sample=(x, torch.zeros(4)))
+    assert (model[2].layout, model[2].keepdim) == ("channels_first", True)
+    model = Model()
+    with pytest.raises(
+        ValueError, match=r"^layout and keepdim must fit the layer 'readout.pool', which made"
+    ):
+        crest.replace_pooling(
+            model, "readout.pool", crest.MeanReadout(), sample=torch.randn(4, 50, 3), layout="channels_first"
+        )
+    assert isinstance(model.readout["pool"], MeanOverTime)
+
+
+# -- the warning
+
+
+def trained_by_gradient() -> nn.Module:
+    model = Model()
+    model(torch.randn(4, 50, 3)).sum().backward()
+    return model
+
+
+def trained_with_normalisation() -> nn.Module:
+    model = nn.Sequential(nn.Conv1d(3, 8, 5), nn.BatchNorm1d(8), nn.AdaptiveAvgPool1d(1))
+    model(torch.randn(4, 3, 60))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [
+        (Model().eval(), "readout.pool"),
+        (trained_by_gradient(), "readout.pool"),
+        (trained_with_normalisation(), "2"),
+    ],
+    ids=["evaluation mode", "gradients", "batches counted"],
+)
+def test_a_model_that_looks_trained_must_be_trained_again(model: nn.Module, path: str) -> None:
+    with pytest.warns(UserWarning, match=f"at '{path}': train it again .* or call crest.reanchor") as seen:
+        crest.replace_pooling(model, path, crest.CrestReadout())
+    assert len(seen) == 1
+
+
+def test_a_new_model_and_reanchoring_give_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout())
+        crest.replace_pooling(Model().eval(), "readout.pool", crest.CrestReadout(), warn=False)
+        crest.replace_pooling(Model().to("meta"), "readout.pool", crest.CrestReadout())
+        batches = [(torch.randn(8, 3, 60), torch.randn(8))]
+        crest.reanchor(convolutional().eval(), batches, pooling="2", head="4")
+    with pytest.warns(UserWarning, match="train it again"):
+        crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout(), warn=True)

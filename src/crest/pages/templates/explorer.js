@@ -7,7 +7,7 @@
   const selects = { system: find("system"), trajectory: find("trajectory"), readout: find("readout") };
   const ROW = 118, GAP = 34, TOP = 26;
 
-  const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
+  const signed = (value) => (value === null ? "unknown" : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3));
   const percent = (share) => (100 * share).toFixed(1) + " %";
   // For plotly, which reads tags, entities and %{...} in texts: a channel's name is text and nothing else.
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
@@ -21,7 +21,8 @@
 
   function trajectoryName(trajectory) {
     const cue = trajectory.cue === null ? "" : `, cue ${signed(trajectory.cue)}`;
-    return `${trajectory.split.toUpperCase()} ${trajectory.index}: y ${signed(trajectory.y)}${cue}`;
+    const target = trajectory.y === null ? "" : `: y ${signed(trajectory.y)}`;
+    return `${trajectory.split.toUpperCase()} ${trajectory.index}${target}${cue}`;
   }
 
   // The lists of a system; what was chosen before is kept where the new system has it too.
@@ -51,12 +52,12 @@
   }
 
   function tell({ trajectory, readout, reading }) {
-    const items = [["y", signed(trajectory.y)]];
+    const items = trajectory.y === null ? [] : [["y", signed(trajectory.y)]];
     if (reading === null) {
       items.push(["Prediction", `not traced with ${readout.name}`]);
     } else {
       items.push([`Prediction of ${readout.name}`, signed(reading.prediction)]);
-      items.push(["Error", signed(reading.prediction - trajectory.y)]);
+      if (trajectory.y !== null) items.push(["Error", signed(reading.prediction - trajectory.y)]);
       if (trajectory.events === null) {
         items.push(["Credit on event steps", "nobody knows the events"]);
       } else {
@@ -105,7 +106,9 @@
     }
     list.push(["credit (share of each step)", credit]);
     if (reading !== null) {
-      list.push(["transience r of the features", [line("transience", reading.transience, colours.quiet)]]);
+      if (reading.transience !== null) {
+        list.push(["transience r of the features", [line("transience", reading.transience, colours.quiet)]]);
+      }
       if (reading.votes !== null) {
         const style = { fill: "tozeroy", line: { color: colours.core, width: 1.2, shape: "hvh" } };
         list.push(["selected core (share of channels that vote)", [line("votes", reading.votes, colours.core, style)]]);

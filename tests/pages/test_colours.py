@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import crest.lab.report
-from crest.lab.report.colours import COLOURS, SYMBOLS, colour, faded
+import crest.pages
+from crest.pages.colours import COLOURS, SYMBOLS, colour, faded
 
 READOUTS = list(COLOURS)[: list(COLOURS).index("id")]
 
@@ -24,7 +24,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("key", COLOURS)
 def test_colours_stand_out_on_both_backgrounds_of_the_page(key: str) -> None:
-    style = (Path(crest.lab.report.__file__).parent / "templates" / "page.css").read_text()
+    style = (Path(crest.pages.__file__).parent / "templates" / "page.css").read_text()
     backgrounds = set(re.findall(r"--paper: (#\w{6})", style))
     assert len(backgrounds) == 2
     assert min(contrast(COLOURS[key], ground) for ground in backgrounds) >= 3

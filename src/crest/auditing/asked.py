@@ -1,0 +1,120 @@
+"""A model, and trajectories that it is asked about: in one layout, on one device, with its answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from crest.arrays import StepMask, valid_steps
+from crest.auditing.given import Given
+from crest.auditing.interface import asker
+from crest.checks.tensors import as_mask, as_per_trajectory, require_finite
+from crest.probes.batches import batches_of, in_batches
+
+# our choice: docs/choices.md#audit
+_SAME = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Asked:
+    """The trajectories, and what the model answers to them."""
+
+    inputs: Tensor
+    """As the model takes them."""
+    signals: Tensor
+    """(N, T, C)."""
+    mask: StepMask | None
+    """(N, T), where one was given."""
+    valid: StepMask
+    """(N, T)."""
+    targets: Tensor | None
+    """(N,)."""
+    ask: Callable[..., Tensor]
+    """From inputs, and the mask where there is one, to answers."""
+    function: Callable[..., Tensor]
+    """The same from signals (B, T, C)."""
+    answers: Tensor
+    """(N,), (N, 1) or (N, K)."""
+    batch_size: int
+    """How many are asked about at once."""
+
+
+def asked_about(
+    model: nn.Module | Callable[..., Any],
+    given: Given,
+    *,
+    channels_first: bool,
+    answer: Callable[[Any], Tensor] | None,
+    batch_size: int,
+) -> Asked:
+    """Ask the model about all trajectories, after they were checked; it must answer the same to the same twice.
+
+    Args:
+        model: in evaluation mode.
+        given: the trajectories.
+        channels_first: whether the inputs are (B, C, T).
+        answer: as in `crest.audit`.
+        batch_size: how many at once.
+    """
+    given = _beside(model, given)
+    signals = given.inputs.transpose(1, 2) if channels_first else given.inputs
+    mask = as_mask(given.mask, signals)
+    require_finite("inputs", signals, mask)
+    valid = valid_steps(mask, signals[..., 0])
+    if not bool(valid.any(1).all()):
+        empty = int((~valid.any(1)).nonzero()[0])
+        raise ValueError(f"mask must leave a valid step in each trajectory, got none in trajectory {empty}")
+    targets = None
+    if given.targets is not None:
+        targets = as_per_trajectory("targets must be", given.targets, len(signals))
+        require_finite("targets", targets)
+    ask = asker(model, answer)
+
+    def function(x: Tensor, *some: Tensor) -> Tensor:
+        return ask(x.transpose(1, 2) if channels_first else x, *some)
+
+    parts = (signals,) if mask is None else (signals, mask)
+    batches = batches_of(*parts, size=batch_size)
+    answers = in_batches(function, batches)
+    if answers.ndim > 2 or len(answers) != len(signals):
+        raise ValueError(
+            f"model must return (B,), (B, 1) or (B, K), got {tuple(answers.shape)} for {len(signals)} trajectories: "
+            "pass answer="
+        )
+    require_finite("the model's predictions", answers)
+    _require_same(answers, in_batches(function, batches[:1]))
+    return Asked(
+        inputs=given.inputs,
+        signals=signals,
+        mask=mask,
+        valid=valid,
+        targets=targets,
+        ask=ask,
+        function=function,
+        answers=answers,
+        batch_size=batch_size,
+    )
+
+
+def _beside(model: Any, given: Given) -> Given:
+    """The trajectories where the model is, in its precision."""
+    tensors = [*model.parameters(), *model.buffers()] if isinstance(model, nn.Module) else []
+    if not tensors:
+        return given
+    place = tensors[0].device
+    dtype = next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), given.inputs.dtype)
+    others = (None if part is None else part.to(place) for part in given[1:])
+    return Given(given.inputs.to(place, dtype), *others)
+
+
+def _require_same(answers: Tensor, again: Tensor) -> None:
+    """A model that answers differently to the same question cannot be compared with itself."""
+    first = answers[: len(again)].double()
+    scale = answers.double().abs().max().clamp(min=torch.finfo(torch.float32).tiny)
+    if (again.double() - first).abs().max() > _SAME * scale:
+        raise ValueError(
+            "model must give the same answer to the same inputs in evaluation mode, got another one: is there dropout that "
+            "does not listen to eval(), or a state that is kept between calls?"
+        )

@@ -1,0 +1,235 @@
+"""Bring a trained model and data as in training; learn what its answer follows."""
+
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from crest.arrays import StepMask
+from crest.auditing.asked import Asked, asked_about
+from crest.auditing.given import gathered
+from crest.auditing.interface import Interface, InterfaceError, find_interface
+from crest.auditing.readings import Readings, core_of, deletions, readings, sharp_share
+from crest.auditing.result import Audit, ConditionReading
+from crest.auditing.shown import shown_traces
+from crest.auditing.verdict import STAYS, found
+from crest.background import SIGMA
+from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
+from crest.checks.tensors import as_flags
+from crest.conditions import errors_by_condition
+from crest.probes.batches import BATCH, evaluating
+from crest.probes.credit import credit_of_scores
+from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.exchange import exchange_test
+from crest.probes.rates import events_at
+
+MOST = 256
+"""How many trajectories are looked at. Our choice: docs/choices.md#audit"""
+
+
+@door_leaving("model")
+def audit(
+    model: nn.Module | Callable[..., Any],
+    batches: Any,
+    *,
+    features: str | Literal[False] | None = None,
+    head: str | None = None,
+    events: Any = None,
+    conditions: Iterable[Hashable] | Tensor | None = None,
+    channels_first: bool | None = None,
+    channels: Sequence[str] | None = None,
+    answer: Callable[[Any], Tensor] | None = None,
+    kind: str = "core",
+    sigma: float = SIGMA,
+    error: ErrorOf = rmse_or_error_rate,
+    trajectories: int = MOST,
+    batch_size: int = BATCH,
+    seed: int = 0,
+) -> Audit:
+    """Does a trained model read the events or the background? No event labels and no field data are needed.
+
+    The model is asked about its inputs as they are, with backgrounds exchanged between trajectories, and with the most
+    transient steps taken out. Where it is a module, hooks also show the features of each step and the vector that
+    its head reads: the pooling interface. It is left exactly as it was, also after an error.
+
+    Args:
+        model: any module or function. A module is asked in evaluation mode and without gradients.
+        batches: data as in training: a tensor or an array of inputs, a tuple (inputs, targets) or (inputs, targets,
+            mask), or an iterable of such batches or of dicts, such as a `DataLoader`. Inputs are (B, T, C) or (B, C, T).
+        features: name of the module that gives the features of each step, as `model.named_modules()` lists it; found
+            unless given. False does not look into the model.
+        head: name of the module that reads the pooled vector; found unless given.
+        events: (N, T), where somebody knows them, at the steps of the inputs.
+        conditions: (N,), the condition of each trajectory, such as a speed; errors are then shown by condition. Needs
+            targets.
+        channels_first: whether the inputs are (B, C, T). Unless given, time is the longer axis.
+        channels: names of the signals, for the page.
+        answer: from what the model returns to predictions (B,), (B, 1) or logits (B, K), where it returns something else.
+        kind: kind of background that is exchanged, as in `crest.background.split`.
+        sigma: deviation of the Gaussian in steps, where a background has one.
+        error: from predictions and targets to one number; unless given, the root mean square error, and for logits
+            the share of wrong classes.
+        trajectories: how many are looked at, the first ones; no batch after them is read.
+        batch_size: how many are predicted at once.
+        seed: of what is drawn.
+
+    Example:
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> level, knock = torch.randn(2, 64, generator=generator)
+        >>> x = level[:, None, None] + 0.01 * torch.randn(64, 100, 1, generator=generator)
+        >>> x[:, 50:54, 0] += knock[:, None]
+        >>> audit(lambda x: x.mean((1, 2)), x).verdict, audit(lambda x: x[:, 52, 0] - x[:, 20, 0], x).verdict
+        ('background', 'events')
+    """
+    if not callable(model):
+        raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
+    require("batch_size", batch_size, "be a whole number, 1 or more")
+    require("trajectories", trajectories, "be a whole number, 2 or more")
+    require("sigma", sigma, "be positive")
+    given = gathered(batches, trajectories)
+    if len(given.inputs) < 2:
+        raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
+    notes: list[str] = []
+    if channels_first is None:
+        channels_first = given.inputs.shape[1] < given.inputs.shape[2]
+        notes.append(f"inputs are {'(B, C, T)' if channels_first else '(B, T, C)'}: time is the longer axis")
+    quiet = evaluating(model) if isinstance(model, nn.Module) else contextlib.nullcontext()
+    with quiet, torch.no_grad():
+        asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
+        known = _events(events, asked)
+        if channels is not None and (isinstance(channels, str) or len(channels) != asked.signals.shape[2]):
+            raise ValueError(
+                f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
+            )
+        names = _names(conditions, asked)
+        tested = exchange_test(
+            asked.function, asked.signals, kind=kind, mask=asked.mask, targets=asked.targets, error=error,
+            sigma=sigma, seed=seed,
+        )  # fmt: skip
+        level = None
+        if tested.varies and tested.moved_interval[1] > STAYS:
+            level = exchange_test(asked.function, asked.signals, kind="level", mask=asked.mask, seed=seed)
+        interface, read = None, None
+        if isinstance(model, nn.Module) and features is not False:
+            interface, read = _looked_into(model, asked, features, head, notes)
+        core = core_of(asked.signals, asked.valid, sigma)
+        gone = deletions(asked.function, asked.signals, asked.mask, core, seed=seed)
+        by_condition = None if names is None else _by_condition(asked, names, read, core, error)
+    sharp = sharp_share(asked.signals, asked.valid)
+    on_core = None
+    if read is not None:
+        share, chance = read.on(core.cpu())
+        on_core = (float(share.mean()), float(chance.mean()))
+    finding = found(tested, level=level, sharp=sharp, core_credit=on_core, deletion=gone)
+    return Audit(
+        verdict=finding.verdict,
+        reasons=finding.reasons,
+        advice=finding.advice,
+        trajectories=len(asked.signals),
+        exchange=tested,
+        level=level,
+        deletion=gone,
+        sharp=sharp,
+        interface=interface,
+        core_credit=None if on_core is None else on_core[0],
+        core_chance=None if on_core is None else on_core[1],
+        concentration=None if read is None else float(read.concentration.nanmean()),
+        credit=None if known is None or read is None else _credit_at(read, known),
+        error=None if asked.targets is None else float(error(asked.answers, asked.targets)),
+        by_condition=by_condition,
+        notes=tuple(notes),
+        traces=shown_traces(asked, read, core, known, channels),
+    )
+
+
+def _events(events: Any, asked: Asked) -> Tensor | None:
+    if events is None:
+        return None
+    try:
+        flags = events if isinstance(events, Tensor) else torch.as_tensor(np.asarray(events))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"events must be booleans or the integers 0 and 1, got {type(events).__name__}"
+        ) from error
+    if flags.ndim != 2 or len(flags) < len(asked.signals) or flags.shape[1] != asked.signals.shape[1]:
+        raise ValueError(
+            f"events must have shape (N, T) = {tuple(asked.signals.shape[:2])}, those of the inputs, got {tuple(flags.shape)}"
+        )
+    return as_flags("events", flags[: len(asked.signals)], asked.signals).cpu()
+
+
+def _names(conditions: Iterable[Hashable] | Tensor | None, asked: Asked) -> list[Hashable] | None:
+    if conditions is None:
+        return None
+    if asked.targets is None:
+        raise ValueError("conditions need targets in the batches, got none")
+    if isinstance(conditions, Tensor | np.ndarray) and conditions.ndim != 1:
+        raise ValueError(
+            f"conditions must name a condition for each trajectory, got shape {tuple(conditions.shape)}"
+        )
+    names = conditions.tolist() if isinstance(conditions, Tensor | np.ndarray) else list(conditions)
+    if len(names) < len(asked.signals):
+        raise ValueError(
+            f"conditions must name one of each of {len(asked.signals)} trajectories, got {len(names)}"
+        )
+    return names[: len(asked.signals)]
+
+
+def _looked_into(
+    model: nn.Module, asked: Asked, features: str | None, head: str | None, notes: list[str]
+) -> tuple[Interface | None, Readings | None]:
+    """Where features and pooled vector are, and what they show; neither where they are not found and were not asked for."""
+    mask = None if asked.mask is None else asked.mask[:2]
+    try:
+        interface = find_interface(
+            model,
+            asked.ask,
+            asked.inputs[:2],
+            mask,
+            steps=asked.signals.shape[1],
+            features=features,
+            head=head,
+        )
+    except InterfaceError as unknown:
+        if features is not None or head is not None:
+            raise
+        notes.append(f"the pooling interface was not found: {unknown}")
+        return None, None
+    notes.append(f"pooling interface: {interface}")
+    read = readings(model, asked, interface)
+    if read.token:
+        notes.append("the first feature step is a token that the head reads; it was left out")
+    return interface, read
+
+
+def _by_condition(
+    asked: Asked, names: list[Hashable], read: Readings | None, core: StepMask, error: ErrorOf
+) -> dict[Hashable, ConditionReading]:
+    assert asked.targets is not None
+    errors = errors_by_condition(
+        asked.function,
+        asked.signals,
+        asked.targets,
+        names,
+        asked.mask,
+        error=error,
+        batch_size=asked.batch_size,
+    )
+    share = None if read is None else read.on(core.cpu())[0]
+    rows = {name: torch.tensor([given == name for given in names]) for name in errors}
+    return {
+        name: ConditionReading(
+            error=value,
+            core_credit=None if share is None else float(share[rows[name]].mean()),
+            trajectories=int(rows[name].sum()),
+        )
+        for name, value in errors.items()
+    }
+
+
+def _credit_at(read: Readings, events: Tensor) -> Any:
+    return credit_of_scores(read.scores, events_at(events, read.scores.shape[1]), read.mask).averages()

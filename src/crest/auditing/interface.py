@@ -1,0 +1,253 @@
+"""The pooling interface of somebody's model: the features of each step, and the vector that the head reads."""
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from torch import Tensor, nn
+
+from crest.arrays import Features, Pooled
+from crest.probes.batches import evaluating
+from crest.remedies.capture import part_at
+
+Axes: TypeAlias = tuple[int, int, int]
+"""Where batch, time and channels are in a tensor."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interface:
+    """Where a model's features and its pooled vector are."""
+
+    features: str
+    """Name of the module that gives the features, as `model.named_modules()` lists it."""
+    head: str
+    """Name of the module whose input is the pooled vector."""
+    axes: Axes
+    """Where batch, time and channels are in the features."""
+    steps: int
+    """Number of feature steps."""
+    width: int
+    """Number of feature channels."""
+
+    def __str__(self) -> str:
+        order = {(0, 1, 2): "(B, T, D)", (0, 2, 1): "(B, D, T)"}.get(self.axes, "(T, B, D)")
+        return (
+            f"features of {self.features!r}, {order} with T = {self.steps} and D = {self.width}, "
+            f"read by {self.head!r}"
+        )
+
+
+class InterfaceError(ValueError):
+    """A model whose features and pooled vector were not found; the message says what to give."""
+
+
+class _Seen(NamedTuple):
+    name: str
+    inputs: Tensor | None
+    output: Tensor | None
+    kind: type[nn.Module]
+
+
+def asker(model: Callable[..., Any], answer: Callable[[Any], Tensor] | None) -> Callable[..., Tensor]:
+    """The model as a function of inputs, and of a mask where there is one, to a tensor.
+
+    Args:
+        model: a module, which gets the mask by the name `mask` if its `forward` has that, else as the second argument; or
+            any function.
+        answer: from what the model returns to predictions (B,), (B, 1) or (B, K), where it does not return those.
+    """
+    forward = model.forward if isinstance(model, nn.Module) else model
+    try:
+        by_name = "mask" in inspect.signature(forward).parameters
+    except (TypeError, ValueError):
+        by_name = False
+
+    def ask(inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        given = () if mask is None or by_name else (mask,)
+        named = {"mask": mask} if mask is not None and by_name else {}
+        found = model(inputs, *given, **named)
+        found = found if answer is None else answer(found)
+        if not isinstance(found, Tensor):
+            raise ValueError(
+                f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0]"
+            )
+        return found
+
+    return ask
+
+
+def find_interface(
+    model: nn.Module,
+    ask: Callable[..., Tensor],
+    inputs: Tensor,
+    mask: Tensor | None = None,
+    *,
+    steps: int,
+    features: str | None = None,
+    head: str | None = None,
+) -> Interface:
+    """Where the features and the pooled vector are: as named, or found from one call of the model.
+
+    The pooled vector is the input of the first linear layer behind the last features; the features are the last output
+    with a time axis and as many channels as that vector has numbers. What counts is the head's *input*, so that it does not
+    matter how the model pools.
+
+    Args:
+        model: any module.
+        ask: the model as a function, from `asker`.
+        inputs: a few trajectories, as the model takes them.
+        mask: (B, T), where the model takes one.
+        steps: T of the inputs.
+        features: name of a module, where it is known.
+        head: name of a module, where it is known.
+
+    Example:
+        >>> import torch
+        >>> model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
+        >>> inputs = torch.randn(2, 1, 32)
+        >>> print(find_interface(model, asker(model, None), inputs, steps=32))
+        features of '0', (B, D, T) with T = 30 and D = 4, read by '3'
+    """
+    for argument, name in (("features", features), ("head", head)):
+        if name is not None:
+            part_at(model, argument, name)
+    with evaluating(model), _watched(model) as calls:
+        ask(inputs, mask)
+    rows = len(inputs)
+    heads = [
+        (place, call)
+        for place, call in enumerate(calls)
+        if (call.name == head if head is not None else issubclass(call.kind, nn.Linear))
+        and _vector(call.inputs, rows) is not None
+    ]
+    if not heads:
+        named = (
+            "no linear layer reads one vector of each trajectory" if head is None else f"{head!r} does not"
+        )
+        raise InterfaceError(
+            f"head must name the module that reads the pooled vector (B, D), but {named}; give head= and features=, or "
+            "audit without the pooling interface: features=False"
+        )
+    # Before which head a candidate for the features was last seen: the first head behind them reads what was pooled.
+    for place, call in heads:
+        vector = _vector(call.inputs, rows)
+        width = 0 if vector is None else vector.shape[1]
+        later_steps = any(
+            _axes(other.output, rows, steps, None) for other in calls[place:] if other.output is not None
+        )
+        if later_steps and (place, call) != heads[-1] and head is None:
+            continue
+        before = [
+            (one, axes)
+            for one in calls[:place]
+            if (features is None or one.name == features)
+            and one.output is not None
+            and (axes := _axes(one.output, rows, steps, width, one.kind)) is not None
+        ]
+        if before:
+            one, axes = before[-1]
+            shape = one.output.shape  # type: ignore[union-attr]
+            return Interface(
+                features=one.name, head=call.name, axes=axes, steps=shape[axes[1]], width=shape[axes[2]]
+            )
+    seen = sorted({one.name for one in calls if one.output is not None and one.output.ndim == 3})
+    width = _vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
+    asked = (
+        f"got {features!r}"
+        if features is not None
+        else f"3-D outputs are those of {', '.join(seen) or 'none'}"
+    )
+    raise InterfaceError(
+        f"features must name a module that gives (B, T', {width}) or (B, {width}, T'), as many channels as the head "
+        f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}. Audit without the pooling interface: features=False"
+    )
+
+
+@contextlib.contextmanager
+def captured_interface(
+    model: nn.Module, interface: Interface
+) -> Iterator[Callable[[], tuple[Features, Pooled]]]:
+    """Inside the block, a function that gives features (B, T', D) and pooled vectors (B, D) of the last call.
+
+    The hooks are gone afterwards, also after an error.
+    """
+    kept: dict[str, Tensor] = {}
+
+    def keep_features(_: nn.Module, __: Any, output: Any) -> None:
+        found = _first_series(output)
+        if found is not None:
+            kept["features"] = found.detach().permute(interface.axes).clone()
+
+    def keep_pooled(_: nn.Module, inputs: tuple[Any, ...]) -> None:
+        found = next((part for part in inputs if isinstance(part, Tensor)), None)
+        if found is not None:
+            kept["pooled"] = found.detach().reshape(len(found), -1).clone()
+
+    def last() -> tuple[Features, Pooled]:
+        features, pooled = kept["features"], kept["pooled"]
+        kept.clear()
+        return features, pooled
+
+    handles = [
+        model.get_submodule(interface.features).register_forward_hook(keep_features),
+        model.get_submodule(interface.head).register_forward_pre_hook(keep_pooled),
+    ]
+    try:
+        yield last
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextlib.contextmanager
+def _watched(model: nn.Module) -> Iterator[list[_Seen]]:
+    """The calls of all modules inside the block, in the order in which they end."""
+    seen: list[_Seen] = []
+
+    def hook(name: str) -> Callable[..., None]:
+        def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+            given = next((part.detach() for part in inputs if isinstance(part, Tensor)), None)
+            seen.append(_Seen(name, given, _first_series(output), type(module)))
+
+        return keep
+
+    handles = [part.register_forward_hook(hook(name)) for name, part in model.named_modules() if name]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _first_series(output: Any) -> Tensor | None:
+    """The tensor with three axes, or the first of several, as recurrent layers give them."""
+    parts = output if isinstance(output, tuple | list) else [output]
+    return next((part for part in parts if isinstance(part, Tensor) and part.ndim == 3), None)
+
+
+def _vector(inputs: Tensor | None, rows: int) -> Tensor | None:
+    """(B, D) of the pooled vector, also from (B, 1, D) or (B, D, 1)."""
+    if inputs is None or inputs.ndim < 2 or len(inputs) != rows:
+        return None
+    flat = inputs.reshape(rows, -1)
+    return flat if flat.shape[1] == max(inputs.shape[1:]) else None
+
+
+def _axes(
+    output: Tensor | None, rows: int, steps: int, width: int | None, kind: type[nn.Module] = nn.Module
+) -> Axes | None:
+    """Where batch, time and channels are in an output; None if it has no time axis of 2 to T + 1 steps."""
+    if output is None or output.ndim != 3:
+        return None
+    # One step more than the inputs: a class token.
+    orders: list[Axes] = [(0, 1, 2), (0, 2, 1), (1, 0, 2)]
+    if issubclass(kind, nn.Conv1d | nn.BatchNorm1d):
+        orders = [(0, 2, 1), (0, 1, 2), (1, 0, 2)]
+    shape = output.shape
+    for order in orders:
+        batch, time, channels = (shape[axis] for axis in order)
+        if batch == rows and 2 <= time <= steps + 1 and (width is None or channels == width):
+            return order
+    return None

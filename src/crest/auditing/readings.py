@@ -1,0 +1,164 @@
+"""Where the pooled vector takes its direction from, trajectory by trajectory, and what the answers lose without the core."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from crest.arrays import StepMask, StepScores, StridedEvents, valid_steps
+from crest.auditing.asked import Asked
+from crest.auditing.interface import Interface, captured_interface
+from crest.background import interpolate_out
+from crest.background.core import transient_core
+from crest.probes.batches import batches_of
+from crest.probes.credit import positive_credit, step_scores
+from crest.probes.rates import events_at
+from crest.readouts.crest import CrestReadout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readings:
+    """What the pooling interface showed, for all audited trajectories."""
+
+    scores: StepScores
+    """(N, T'): cosine of each step's feature with the pooled vector."""
+    credit: StepScores
+    """(N, T'): the positive part, as shares; 0 where no step has any."""
+    mask: StepMask
+    """(N, T'): steps of the features that are valid."""
+    transience: StepScores
+    """(N, T'): how transient each step of the features is."""
+    token: bool
+    """Whether the first step was a token that the head reads, and was left out."""
+
+    @property
+    def concentration(self) -> Tensor:
+        """(N,): over what share of the steps the credit is spread, 1 if evenly; the participation ratio."""
+        whole = self.credit.sum(1).square()
+        even = self.mask.sum(1) * self.credit.square().sum(1)
+        return torch.where(even > 0, whole / even.clamp(min=torch.finfo(even.dtype).tiny), torch.nan)
+
+    def on(self, steps: StepMask) -> tuple[Tensor, Tensor]:
+        """(N,) each: the share of the credit on these steps (N, T) of the inputs, and the share of the steps that they are."""
+        there = events_at(steps, self.credit.shape[1]) & self.mask
+        return (self.credit * there).sum(1), there.sum(1) / self.mask.sum(1).clamp(min=1)
+
+
+def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
+    """The readings of all trajectories, batch by batch; of the features only scores and profiles are kept.
+
+    Args:
+        model: any module, in evaluation mode.
+        asked: what it is asked about.
+        interface: where its features and its pooled vector are.
+    """
+    scores, profiles, masks = [], [], []
+    readout = CrestReadout(run_up=0)
+    token: bool | None = None
+    batches = batches_of(asked.inputs, asked.mask, asked.valid, size=asked.batch_size)
+    with captured_interface(model, interface) as last:
+        for x, given, present in batches:
+            asked.ask(x, given)
+            features, pooled = (part.float().cpu() for part in last())
+            if not bool(torch.isfinite(features).all() and torch.isfinite(pooled).all()):
+                raise ValueError(
+                    f"features must be finite numbers, got NaN or infinity from {interface.features!r}"
+                )
+            # A class token: the head reads the first step as it is, and it stands for no step of the inputs.
+            token = torch.equal(features[:, 0], pooled) if token is None else token
+            features = features[:, int(token) :]
+            there = _strided(present.cpu(), features.shape[1])
+            scores.append(step_scores(features, pooled))
+            masks.append(there)
+            profiles.append(readout.profile(features, there))
+    cosine, there, profile = (torch.cat(parts) for parts in (scores, masks, profiles))
+    positive = positive_credit(cosine).masked_fill(~there, 0.0)
+    whole = positive.sum(1, keepdim=True)
+    credit = positive / whole.clamp(min=torch.finfo(positive.dtype).tiny)
+    return Readings(scores=cosine, credit=credit, mask=there, transience=profile, token=bool(token))
+
+
+def _strided(valid: StepMask, steps: int) -> StridedEvents:
+    """Valid steps of the features: those whose stretch of the inputs has no padding, or any valid one if there is none such."""
+    clean = ~events_at(~valid, steps)
+    return torch.where(clean.any(1, keepdim=True), clean, events_at(valid, steps))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deletion:
+    """How much the answers change without some steps: root mean square change over the deviation of the answers."""
+
+    core: float
+    """Without the most transient steps of the inputs."""
+    others: float
+    """Without as many steps elsewhere."""
+
+
+def deletions(
+    function: Callable[..., Tensor], signals: Tensor, mask: Tensor | None, core: StepMask, *, seed: int
+) -> Deletion | None:
+    """The change of the answers without the core, and without the same stretches moved elsewhere.
+
+    None where the answers do not vary.
+
+    Args:
+        function: from signals (B, T, C), and the mask where there is one, to answers.
+        signals: (N, T, C).
+        mask: (N, T).
+        core: (N, T), the steps of the core.
+        seed: of where the stretches are moved to.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    valid = valid_steps(mask, core)
+    moved = torch.stack([_elsewhere(row, there, generator) for row, there in zip(core, valid, strict=True)])
+
+    def answers(removed: StepMask | None) -> Tensor:
+        found = []
+        for x, given, gone in batches_of(signals, mask, removed):
+            left = x if gone is None else interpolate_out(x, gone, given)
+            found.append(function(left) if given is None else function(left, given))
+        joined = torch.cat(found).detach().reshape(len(signals), -1).double().cpu()
+        return joined - joined.mean(1, keepdim=True) if joined.shape[1] > 1 else joined
+
+    own = answers(None)
+    spread = (own - own.mean(0)).square().sum(1).mean().sqrt()
+    if not spread > 0:
+        return None
+    core_change, other_change = (
+        float((answers(gone) - own).square().sum(1).mean().sqrt() / spread) for gone in (core, moved)
+    )
+    return Deletion(core=core_change, others=other_change)
+
+
+def _elsewhere(core: Tensor, valid: Tensor, generator: torch.Generator) -> Tensor:
+    """The flags (T,) turned around the valid steps, as far away from the core as ten draws get."""
+    places = valid.nonzero().flatten()
+    row = core[places]
+    best, overlap = row, len(row) + 1
+    for shift in torch.randint(1, max(len(row), 2), (10,), generator=generator).tolist():
+        turned = row.roll(shift)
+        shared = int((turned & row).sum())
+        if shared < overlap:
+            best, overlap = turned, shared
+    moved = torch.zeros_like(core)
+    moved[places] = best
+    return moved
+
+
+def core_of(signals: Tensor, valid: StepMask, sigma: float) -> StepMask:
+    """The most transient steps (N, T) of signals (N, T, C), batch by batch."""
+    return torch.cat(
+        [transient_core(x, there, sigma=sigma) for x, there in batches_of(signals.float(), valid)]
+    )
+
+
+def sharp_share(signals: Tensor, valid: StepMask) -> float:
+    """In what share of the trajectories a transient core stands out: CREST's own budget is below its upper limit."""
+    readout = CrestReadout("trajectory", run_up=0)
+    limit = readout.config.epsilon_max
+    found = [
+        readout.select(x, there).epsilon.amin(1) < 0.999 * limit
+        for x, there in batches_of(signals.float(), valid)
+    ]
+    return float(torch.cat(found).float().mean())

@@ -1,0 +1,60 @@
+"""Some of the audited trajectories step by step, for the page."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from crest.arrays import StepMask
+from crest.auditing.asked import Asked
+from crest.auditing.readings import Readings
+from crest.probes.rates import scores_at
+from crest.probes.traces import Trace, Traces
+
+SHOWN = 12
+"""How many."""
+
+
+def shown_traces(
+    asked: Asked, read: Readings | None, core: StepMask, events: Tensor | None, channels: Sequence[str] | None
+) -> Traces:
+    """Some trajectories, from the lowest target to the highest where there are targets: the same for any model.
+
+    Args:
+        asked: what the model was asked about.
+        read: what its pooling interface showed.
+        core: (N, T), the most transient steps.
+        events: (N, T), where they are known.
+        channels: names of the signals.
+    """
+    signals, answers, targets = asked.signals, asked.answers, asked.targets
+    single = answers.reshape(len(signals), -1)
+    value = single[:, 0] if single.shape[1] == 1 else single.argmax(1)
+    order = torch.arange(len(signals)) if targets is None else targets.argsort(stable=True).cpu()
+    rows = order[torch.linspace(0, len(order) - 1, min(SHOWN, len(order))).round().long()].tolist()
+    steps = signals.shape[1]
+
+    def spread(values: Tensor | None, row: int) -> list[float] | None:
+        return None if values is None else scores_at(values[row : row + 1], steps)[0].tolist()
+
+    return Traces(
+        channels=list(channels or (f"channel {number}" for number in range(signals.shape[2]))),
+        sample_rate=1.0,
+        rows=[
+            Trace(
+                split="id",
+                index=row,
+                y=None if targets is None else float(targets[row]),
+                cue=None,
+                prediction=float(value[row]),
+                signals=signals[row].float().cpu().T.tolist(),
+                events=None if events is None else events[row].nonzero().flatten().tolist(),
+                credit=[0.0] * steps
+                if read is None
+                else spread(read.credit * (read.credit.shape[1] / steps), row) or [],
+                transience=None if read is None else spread(read.transience, row),
+                votes=core[row].float().tolist(),
+            )
+            for row in rows
+        ],
+    )

@@ -1,0 +1,127 @@
+"""From what was measured to a finding: events, background, or unclear, with its reasons and what to do."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from crest.auditing.readings import Deletion
+from crest.probes.exchange import Exchange
+
+AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
+"""What the answer of a model follows."""
+
+# our choice: docs/choices.md#audit
+FOLLOWS = 0.5
+STAYS = 0.5
+MOVES = 0.7
+TANGLED = 0.3
+SHARP = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The verdict, why, and what to do."""
+
+    verdict: AuditVerdict
+    reasons: tuple[str, ...]
+    advice: tuple[str, ...]
+
+
+def found(
+    exchange: Exchange,
+    *,
+    level: Exchange | None,
+    sharp: float,
+    core_credit: tuple[float, float] | None,
+    deletion: Deletion | None,
+) -> Finding:
+    """The finding.
+
+    The exchange test decides, since it asks the model itself. Events: most of the variance follows the transient, and
+    another's background moves the answers by less than half of their deviation. Background: it moves them by more than
+    0.7, or most of the variance follows it. Whole intervals must agree; else it is unclear. The rest is said beside it.
+
+    Args:
+        exchange: the exchange test.
+        level: the same with levels alone exchanged; only asked of models that do not read the events.
+        sharp: share of the trajectories in which a transient core stands out.
+        core_credit: mean share of the credit on the core of the inputs, and the share of the steps that it has.
+        deletion: change of the answers without the core, and without as many other steps.
+    """
+    verdict = _verdict(exchange)
+    reasons = [_exchange_words(exchange)]
+    if core_credit is not None:
+        share, chance = core_credit
+        more = "above" if share > chance else "not above"
+        reasons.append(
+            f"At the pooling interface {share:.0%} of the credit is on the most transient {chance:.0%} of the steps: {more} "
+            "chance."
+        )
+    if deletion is not None:
+        reasons.append(
+            f"Without the most transient steps the answers move by {deletion.core:.2f} of their deviation, without as many "
+            f"others by {deletion.others:.2f}."
+        )
+    if exchange.varies and exchange.interaction > TANGLED:
+        reasons.append(
+            "Much of it follows neither alone. Either the model reads the two together, or they do not fit when they are "
+            "exchanged, as where events keep to the phase of a wave."
+        )
+    if sharp < SHARP:
+        reasons.append(
+            f"A transient core stands out in {sharp:.0%} of the trajectories only: there may be no brief event to read."
+        )
+    return Finding(
+        verdict=verdict,
+        reasons=tuple(reasons),
+        advice=_advice(verdict, level=level, sharp=sharp, exchange=exchange),
+    )
+
+
+def _verdict(exchange: Exchange) -> AuditVerdict:
+    if not exchange.varies:
+        return "unclear"
+    low, high = exchange.moved_interval
+    if exchange.transient_interval[0] >= FOLLOWS and high <= STAYS:
+        return "events"
+    # Much interaction can also say that the exchanged parts do not fit: a burst at the wrong phase of a wave.
+    moves = low >= MOVES and exchange.interaction <= TANGLED
+    return "background" if moves or exchange.background_interval[0] >= FOLLOWS else "unclear"
+
+
+def _exchange_words(exchange: Exchange) -> str:
+    if not exchange.varies:
+        return "The predictions do not vary: they follow nothing."
+    (low, high), moved = exchange.transient_interval, exchange.moved_interval
+    return (
+        f"When backgrounds are exchanged, {exchange.transient:.0%} of the predictions' variance follows the transient "
+        f"({low:.0%} to {high:.0%}), {exchange.background:.0%} the background, {exchange.interaction:.0%} both together; the "
+        f"predictions move by {exchange.moved:.2f} of their deviation ({moved[0]:.2f} to {moved[1]:.2f})."
+    )
+
+
+def _advice(
+    verdict: AuditVerdict, *, level: Exchange | None, sharp: float, exchange: Exchange
+) -> tuple[str, ...]:
+    if not exchange.varies:
+        return ("Train the model: a constant answer cannot be mended here.",)
+    if verdict == "events":
+        return ("Leave the model as it is: its answer follows the events.",)
+    if sharp < SHARP:
+        return (
+            "This tool may be the wrong one: without a brief event there is nothing to re-anchor on. If the target lives in the "
+            "background, leave the model as it is.",
+        )
+    first = (
+        'The level alone moves the answer: try AC coupling first, crest.HighPass("level").'
+        if level is not None and level.moved >= MOVES * exchange.moved
+        else 'More than the level moves the answer: try crest.HighPass("slow") or crest.ExchangeBackground("slow") first.'
+    )
+    second = (
+        "crest.repair tries the remedies and picks by ID error and shares; without training, crest.reanchor puts CREST in the "
+        "place of a pooling layer."
+    )
+    last = (
+        "If the answer should depend on the background, such as a load that scales the event, or if the event itself tells "
+        "the cue, none of this helps: compare errors by condition."
+    )
+    return (first, second, last)

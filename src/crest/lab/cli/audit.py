@@ -1,0 +1,199 @@
+"""`crest audit`: somebody's trained model and recordings on disk, and what its answer follows."""
+
+# ruff: noqa: PLC0415
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crest.lab.cli.console import console
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+PAGE = Path("audit.html")
+
+
+def audit_model(
+    model: str,
+    *,
+    data: Path,
+    window: int,
+    label: str = "label",
+    weights: Path | None = None,
+    signals: Path | None = None,
+    sample_rate: float = 1.0,
+    hop: int | None = None,
+    condition: str | None = None,
+    events: str | None = None,
+    key: str | None = None,
+    channels_first: bool | None = None,
+    classes: bool = False,
+    features: str | None = None,
+    head: str | None = None,
+    unsafe_pickle: bool = False,
+    trajectories: int = 256,
+    out: Path = PAGE,
+) -> None:
+    """Does a trained model read the events or the background? Write a page that says so.
+
+    Parameters
+    ----------
+    model
+        Where the model is made, as file.py:function or package.module:function. The function takes nothing and returns
+        a torch.nn.Module; the file is run, so it must be yours.
+    data
+        A table (.csv or .parquet) with a row for each recording.
+    window
+        Samples per window: the length that the model was trained on.
+    label
+        Column of the table with the target.
+    weights
+        Weights of the model as .safetensors. Left out if the function returns a trained model.
+    signals
+        Folder with the signals. Default: the table's own.
+    sample_rate
+        Samples per second.
+    hop
+        Samples from one window to the next. Default: the window.
+    condition
+        Column with the operating condition; errors are then shown by condition.
+    events
+        Column with the event steps, where somebody knows them.
+    key
+        Which array of .npz and .mat files, where they hold several.
+    channels_first
+        Whether the model takes (B, C, T). Default: tried out.
+    classes
+        The labels are classes: whole numbers from 0.
+    features
+        Name of the module that gives the features. Default: found.
+    head
+        Name of the module that reads the pooled vector. Default: found.
+    unsafe_pickle
+        Also load weights from a pickle made by torch.save, restricted to tensors (weights_only).
+    trajectories
+        How many windows are looked at.
+    out
+        The page.
+    """
+    import torch
+
+    from crest.auditing import audit
+    from crest.systems.recordings import load_recordings
+
+    with console.status("making the model"):
+        made = _made(model)
+        if weights is not None:
+            made.load_state_dict(_weights(weights, unsafe_pickle), strict=True)
+    with console.status("reading the recordings"):
+        windows = load_recordings(
+            data, signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
+            events=events, key=key,
+        )  # fmt: skip
+    # Windows of all recordings, and not of the first ones alone.
+    rows = torch.linspace(0, len(windows) - 1, min(trajectories, len(windows))).round().long()
+    x = torch.from_numpy(windows.x)[rows]
+    y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes else torch.float32)
+    first = _channels_first(made, x) if channels_first is None else channels_first
+    with console.status(f"asking the model about {len(x)} windows"):
+        found = audit(
+            made,
+            (x.mT.contiguous() if first else x, y),
+            channels_first=first,
+            channels=windows.channels,
+            conditions=None if condition is None else windows.extra["condition"][rows.numpy()].tolist(),
+            events=None if windows.events is None else torch.from_numpy(windows.events)[rows],
+            features=features,
+            head=head,
+            trajectories=max(len(x), 2),
+        )
+    console.print(found, markup=False, highlight=False, soft_wrap=True)
+    place = found.to_html(out, title=f"Audit of {model}")
+    console.print(f"Page, with an explorer of where the model reads: {place}", markup=False, soft_wrap=True)
+
+
+def _made(source: str) -> "nn.Module":
+    """The model that the function at file.py:function or module:function makes."""
+    from torch import nn
+
+    place, colon, name = source.rpartition(":")
+    if not colon or not place or not name:
+        raise ValueError(f"model must be file.py:function or module:function, got {source!r}")
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise ValueError(f"model must name a file that exists, got {place!r}")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None:
+            raise ValueError(f"model must name a Python file, got {place!r}")
+        module: Any = importlib.util.module_from_spec(spec)
+        # As a script would: its neighbours can be imported.
+        sys.path.insert(0, str(path.resolve().parent))
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    else:
+        sys.path.insert(0, str(Path.cwd()))
+        module = importlib.import_module(place)
+    function = getattr(module, name, None)
+    if not callable(function):
+        there = ", ".join(sorted(one for one in vars(module) if callable(getattr(module, one)))[:20])
+        raise ValueError(f"model must name a function of {place}, such as {there or 'none'}; got {name!r}")
+    made = function() if not isinstance(function, nn.Module) else function
+    if not isinstance(made, nn.Module):
+        raise ValueError(
+            f"model must name a function that returns a torch.nn.Module, got {type(made).__name__}"
+        )
+    return made.eval()
+
+
+def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
+    """The weights on disk; a pickle only where somebody asks for it, and then tensors alone."""
+    import pickle
+
+    import safetensors
+    import safetensors.torch
+    import torch
+
+    if not path.is_file():
+        raise ValueError(f"weights must be a file that exists, got {str(path)!r}")
+    if path.suffix != ".safetensors":
+        if not unsafe_pickle:
+            raise ValueError(
+                f"weights must be .safetensors, got {str(path)!r}: a pickle can run code. Convert it where you trust it, "
+                "safetensors.torch.save_model(model, 'w.safetensors'), or pass --unsafe-pickle, which loads tensors alone"
+            )
+        try:
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            raise ValueError(
+                f"weights must be a state dict of tensors, got {str(path)!r}: {error}"
+            ) from error
+        if not isinstance(loaded, dict):
+            raise ValueError(f"weights must be a state dict, got {type(loaded).__name__} in {str(path)!r}")
+        return loaded
+    try:
+        return safetensors.torch.load_file(path)
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"weights must be a whole safetensors file, got {str(path)!r}: {error}") from error
+
+
+def _channels_first(model: "nn.Module", x: "Tensor") -> bool:
+    """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both."""
+    import torch
+
+    def answers(inputs: "Tensor") -> bool:
+        try:
+            with torch.no_grad():
+                model(inputs)
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            return False
+        return True
+
+    last, first = answers(x[:2]), answers(x[:2].mT.contiguous())
+    if not last and not first:
+        raise ValueError(
+            f"model must take windows (B, T, C) = {tuple(x[:2].shape)} or (B, C, T) = {tuple(x[:2].mT.shape)}, it takes neither"
+        )
+    return first and not last

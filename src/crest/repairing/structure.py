@@ -1,0 +1,94 @@
+"""How a repaired model differs in its build from the model that was given: a filter in front, another pooling."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from torch import Tensor, nn
+
+from crest.readouts.crest import CrestReadout
+from crest.remedies.high_pass import HighPass
+from crest.remedies.reanchored import BudgetChoice
+from crest.replacement.calls import takes_mask_by_name
+from crest.replacement.replacing import replace_pooling
+from crest.replacement.slot import Layout
+
+
+class WithFront(nn.Module):
+    """A model behind a layer for its signals, such as `crest.HighPass`.
+
+    Args:
+        front: from signals, and maybe a mask (B, T), to signals.
+        model: called with the signals and, where there is one, the mask.
+
+    Example:
+        >>> import torch
+        >>> model = WithFront(HighPass("level"), nn.Flatten())
+        >>> model(torch.tensor([[[1.0], [2.0], [6.0]]]))
+        tensor([[-2., -1.,  3.]])
+    """
+
+    def __init__(self, front: nn.Module, model: nn.Module) -> None:
+        super().__init__()
+        self.front = front
+        self.model = model
+        self._by_name = takes_mask_by_name(model)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The model's answer to what the front leaves of the signals."""
+        left = self.front(x, mask)
+        answer: Tensor
+        if mask is None:
+            answer = self.model(left)
+        else:
+            answer = self.model(left, mask=mask) if self._by_name else self.model(left, mask)
+        return answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Structure:
+    """What a repair changed in the build of a model; its weights are apart.
+
+    Example:
+        >>> structure = Structure(front="level")
+        >>> structure.build(nn.Flatten()).front
+        HighPass('level')
+        >>> Structure.read(structure.written()) == structure
+        True
+    """
+
+    front: str | None = None
+    """The kind of background that a `crest.HighPass` in front of the model takes off."""
+    channels_first: bool = False
+    """Whether the model takes signals (B, C, T)."""
+    pooling: str | None = None
+    """The path where CREST stands."""
+    layout: Layout | None = None
+    """How the layer there is called."""
+    keepdim: bool | None = None
+    """Whether it keeps a time axis of length one."""
+    budget: BudgetChoice = "pooled"
+    """CREST's budget."""
+    stride: int = 1
+    """Input steps for each step of the features, in which CREST's constants count."""
+
+    def build(self, model: nn.Module) -> nn.Module:
+        """The model, built so; it is changed in place."""
+        if self.pooling is not None:
+            readout = CrestReadout(self.budget, stride=self.stride)
+            replace_pooling(
+                model, self.pooling, readout, layout=self.layout, keepdim=self.keepdim, warn=False
+            )
+        if self.front is None:
+            return model
+        return WithFront(HighPass(self.front, channels_first=self.channels_first), model).train(
+            model.training
+        )
+
+    def written(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def read(cls, text: str) -> "Structure":
+        """What `written` wrote."""
+        return cls(**json.loads(text))

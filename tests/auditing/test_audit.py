@@ -1,0 +1,246 @@
+"""The audit on models whose answer is known, with masks, classes, conditions and bad input."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import crest
+from crest import audit
+
+STEPS, EVENT = 120, 60
+
+
+def knocks(count: int = 64, seed: int = 1000, noise: float = 0.02) -> tuple[Tensor, Tensor, Tensor]:
+    """Signals (N, T, 1) with a level and a knock of six steps, and both."""
+    generator = torch.Generator().manual_seed(seed)
+    level, knock = torch.randn(2, count, generator=generator)
+    x = level[:, None, None] + noise * torch.randn(count, STEPS, 1, generator=generator)
+    x[:, EVENT : EVENT + 6, 0] += knock[:, None]
+    return x, level, knock
+
+
+class Pooled(nn.Module):
+    """Features of each step are the signal and its departure from the median; what is pooled is chosen by `where`."""
+
+    def __init__(self, where: slice, weights: tuple[float, float]) -> None:
+        super().__init__()
+        self.encoder, self.where = nn.Identity(), where
+        self.features, self.fc = nn.Linear(2, 2, bias=False), nn.Linear(2, 1)
+        with torch.no_grad():
+            self.features.weight.copy_(torch.eye(2))
+            self.fc.weight.copy_(torch.tensor([weights]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = self.features(torch.cat([x, x - x.median(1, keepdim=True).values], 2))
+        return self.fc(steps[:, self.where].mean(1)).squeeze(1)
+
+
+def reads_events() -> Pooled:
+    return Pooled(slice(EVENT, EVENT + 6), (0.0, 1.0))
+
+
+def reads_level() -> Pooled:
+    return Pooled(slice(None), (1.0, 0.0))
+
+
+def test_a_reader_of_events_and_a_reader_of_the_level() -> None:
+    x, _, knock = knocks()
+    good, bad = audit(reads_events(), (x, knock)), audit(reads_level(), (x, knock))
+    assert (good.verdict, bad.verdict) == ("events", "background")
+    assert good.level is None
+    assert "Leave the model as it is" in good.advice[0]
+    assert "AC coupling" in bad.advice[0]
+    assert good.error == pytest.approx(0.0, abs=0.1)
+    assert good.deletion.core > 5 * good.deletion.others
+    assert bad.deletion.core < 0.3
+
+
+@pytest.mark.parametrize(
+    ("weight", "verdict"), [(0.2, "events"), (0.45, "unclear"), (1.0, "background"), (3.0, "background")]
+)
+def test_some_of_the_level_is_unclear_and_as_much_as_of_the_knock_is_too_much(
+    weight: float, verdict: str
+) -> None:
+    x, _, _ = knocks(256)
+
+    def both(x: Tensor) -> Tensor:
+        level = x[:, 20:50, 0].mean(1)
+        return x[:, EVENT + 2, 0] - level + weight * level
+
+    found = audit(both, x)
+    # Two backgrounds differ by twice the variance of one.
+    assert found.exchange.moved == pytest.approx((2 * weight**2 / (1 + weight**2)) ** 0.5, rel=0.15)
+    assert found.verdict == verdict
+
+
+def test_the_interface_is_found_and_credit_measured_against_events() -> None:
+    x, _, knock = knocks()
+    events = torch.zeros(x.shape[:2], dtype=torch.bool)
+    events[:, EVENT : EVENT + 6] = True
+    found = audit(reads_events(), (x, knock), events=events)
+    assert (found.interface.features, found.interface.head) == ("features", "fc")
+    assert found.interface.axes == (0, 1, 2)
+    assert found.credit.cie > 0.5
+    assert found.credit.chance == pytest.approx(0.05)
+    assert found.core_credit > found.core_chance
+    spread = audit(reads_level(), x, events=events.numpy())
+    assert spread.concentration > 0.8
+
+
+def test_a_function_has_no_interface() -> None:
+    x, _, _ = knocks()
+    found = audit(lambda x: x.mean((1, 2)), x.numpy())
+    assert (found.interface, found.core_credit, found.error) == (None, None, None)
+    assert found.verdict == "background"
+
+
+def test_channels_first_is_found_and_changes_nothing() -> None:
+    x, _, knock = knocks()
+    last = audit(lambda x: x[:, EVENT + 2, 0], (x, knock))
+    first = audit(lambda x: x[:, 0, EVENT + 2], (x.mT, knock))
+    assert first.exchange == last.exchange
+    assert "(B, C, T)" in first.notes[0]
+    given = audit(lambda x: x[:, 0, EVENT + 2], (x.mT, knock), channels_first=True)
+    assert given.notes == ()
+
+
+def test_a_mask_is_handed_on_by_name_or_by_place() -> None:
+    x, _, knock = knocks()
+    mask = torch.ones(x.shape[:2], dtype=torch.bool)
+    mask[:, 100:] = False
+
+    def by_name(x: Tensor, other: None = None, mask: Tensor | None = None) -> Tensor:
+        return (x[..., 0] * mask).sum(1) / mask.sum(1)
+
+    def by_place(x: Tensor, valid: Tensor) -> Tensor:
+        return (x[..., 0] * valid).sum(1) / valid.sum(1)
+
+    assert audit(by_name, (x, knock, mask)).exchange == audit(by_place, (x, knock, mask)).exchange
+
+
+def test_logits_and_conditions() -> None:
+    x, level, knock = knocks(128)
+
+    def logits(x: Tensor) -> Tensor:
+        knocked = x[:, EVENT + 2, 0] - x[:, 20, 0]
+        return torch.stack([-knocked, knocked], 1)
+
+    loads = ["high" if one > 0 else "low" for one in level]
+    found = audit(logits, (x, (knock > 0).long()), conditions=loads)
+    assert found.verdict == "events"
+    assert found.error < 0.1
+    assert set(found.by_condition) == {"high", "low"}
+    assert sum(one.trajectories for one in found.by_condition.values()) == 128
+    assert "high" in repr(found)
+
+
+def test_it_fits_a_terminal_and_a_machine() -> None:
+    x, _, knock = knocks()
+    found = audit(reads_events(), (x, knock))
+    assert all(len(line) <= 100 for line in repr(found).splitlines())
+    assert repr(found).startswith("Audit of 64 trajectories: events")
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["verdict"] == "events"
+    assert plain["exchange"]["transient"] == pytest.approx(found.exchange.transient)
+    assert plain["interface"]["features"] == "features"
+    assert "traces" not in plain
+
+
+def test_loaders_of_pairs_and_dicts_and_the_first_trajectories_alone() -> None:
+    x, _, knock = knocks()
+    pairs = [(x[:32], knock[:32]), (x[32:], knock[32:])]
+    dicts = [{"x": a, "y": b} for a, b in pairs]
+    model = reads_events()
+    assert audit(model, pairs).exchange == audit(model, (x, knock)).exchange == audit(model, dicts).exchange
+
+    def endless():
+        while True:
+            yield x[:32]
+
+    assert audit(reads_events(), endless(), trajectories=40).trajectories == 40
+
+
+def test_the_model_is_left_as_it_was_also_after_an_error() -> None:
+    x, _, knock = knocks()
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 5), nn.BatchNorm1d(4), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    model.train()
+    model[1].eval()
+    before = copy.deepcopy(model.state_dict())
+    audit(model, (x.mT, knock))
+    model[4].weight.data[0, 0] = torch.nan
+    with pytest.raises(ValueError, match="finite"):
+        audit(model, (x.mT, knock))
+    model[4].weight.data[0, 0] = before["4.weight"][0, 0]
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert [part.training for part in model] == [True, False, True, True, True]
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
+
+
+def test_a_model_that_answers_differently_is_told() -> None:
+    x, _, _ = knocks()
+    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+        audit(lambda x: nn.functional.dropout(x, 0.5).mean((1, 2)), x)
+
+
+class Tangled(nn.Module):
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"logits": x.mean((1, 2))}
+
+
+def test_other_answers_are_taken_out() -> None:
+    x, _, _ = knocks()
+    with pytest.raises(ValueError, match=r"^model must return a tensor, got dict: pass answer="):
+        audit(Tangled(), x)
+    assert audit(Tangled(), x, answer=lambda out: out["logits"]).verdict == "background"
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": 3}, "^model must be a module or a function, got int"),
+        ({"batches": []}, "^batches must hold at least one trajectory"),
+        ({"batches": torch.zeros(1, 50, 1)}, "^batches must hold two trajectories or more"),
+        ({"batches": torch.zeros(4, 50)}, r"^batches must hold inputs of shape \(B, T, C\)"),
+        ({"batches": torch.zeros(4, 50, 1, dtype=torch.long)}, "^inputs must be floating-point"),
+        ({"batches": torch.full((4, 50, 1), torch.nan)}, "^inputs must be finite"),
+        ({"batches": (torch.zeros(4, 50, 1), torch.zeros(3))}, "^targets must have a row for each of 4"),
+        ({"batches": [{"a": torch.zeros(4, 50, 1)}]}, "^batches must name their inputs by one of .* got a"),
+        ({"batches": 3}, "^batches must be arrays"),
+        ({"features": "nothing"}, "^features must name a module inside the model, such as .*; got 'nothing'"),
+        ({"head": "nothing"}, "^head must name a module inside the model"),
+        ({"features": "encoder"}, "^features must name a module that gives"),
+        ({"events": torch.zeros(64, 7)}, r"^events must have shape \(N, T\)"),
+        ({"conditions": ["a"] * 64}, "^conditions need targets"),
+        ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more"),
+        ({"sigma": 0}, "^sigma must be positive"),
+        ({"kind": "loud"}, "^kind must"),
+        ({"channels": ["a", "b"]}, "^channels must name each of 1 channels"),
+    ],
+)
+def test_messages(changes: dict[str, object], message: str) -> None:
+    arguments = {"model": reads_events(), "batches": knocks()[0]} | changes
+    with pytest.raises(ValueError, match=message):
+        audit(**arguments)
+
+
+def test_a_constant_answer_follows_nothing() -> None:
+    x, _, _ = knocks()
+    found = audit(lambda x: torch.ones(len(x)), x)
+    assert found.verdict == "unclear"
+    assert found.deletion is None
+    assert "do not vary" in found.reasons[0]
+    assert crest.Audit is type(found)
+
+
+def test_numpy_masks_and_double_precision() -> None:
+    x, _, knock = knocks()
+    mask = np.ones(x.shape[:2], dtype=bool)
+    found = audit(lambda x, mask: x[:, EVENT + 2, 0] - x[:, 20, 0], (x.double().numpy(), knock.numpy(), mask))
+    assert found.verdict == "events"

@@ -1,0 +1,109 @@
+"""Features and pooled vector of models as people write them."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from crest.auditing.interface import InterfaceError, asker, captured_interface, find_interface
+from crest.probes import evaluating
+
+STEPS = 40
+
+
+class Recurrent(nn.Module):
+    def __init__(self, batch_first: bool = True) -> None:
+        super().__init__()
+        self.batch_first = batch_first
+        self.lstm, self.fc = nn.LSTM(2, 6, batch_first=batch_first), nn.Linear(6, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps, _ = self.lstm(x if self.batch_first else x.transpose(0, 1))
+        return self.fc(steps[:, -1] if self.batch_first else steps[-1])
+
+
+class Classified(nn.Module):
+    """A Transformer with a class token and a head of two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.token = nn.Linear(2, 8), nn.Parameter(torch.zeros(1, 1, 8))
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Sequential(nn.Linear(8, 5), nn.ReLU(), nn.Linear(5, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = torch.cat([self.token.expand(len(x), -1, -1), self.embed(x)], 1)
+        return self.head(self.encoder(steps)[:, 0])
+
+
+class Squeezed(nn.Module):
+    """A convolution with a gate of its own, whose linear layers read a pooled vector too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.gate = nn.Conv1d(2, 8, 5, stride=2, padding=2), nn.Linear(8, 8)
+        self.second, self.fc = nn.Conv1d(8, 8, 3, padding=1), nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = self.first(x)
+        steps = self.second(steps * self.gate(steps.mean(2)).sigmoid().unsqueeze(2))
+        return self.fc(steps.amax(2))
+
+
+class Attending(nn.Module):
+    """Attention whose weights are the last output with a time axis."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.score, self.fc = nn.Conv1d(2, 8, 3), nn.Linear(8, 1), nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = self.encoder(x).mT
+        return self.fc((self.score(steps).softmax(1) * steps).sum(1))
+
+
+FIRST, LAST = torch.randn(3, 2, STEPS), torch.randn(3, STEPS, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "wanted"),
+    [
+        (Recurrent(), LAST, ("lstm", "fc", (0, 1, 2), 40)),
+        (Recurrent(batch_first=False), LAST, ("lstm", "fc", (1, 0, 2), 40)),
+        (Classified(), LAST, ("encoder", "head.0", (0, 1, 2), 41)),
+        (Squeezed(), FIRST, ("second", "fc", (0, 2, 1), 20)),
+        (Attending(), FIRST, ("encoder", "fc", (0, 2, 1), 38)),
+    ],
+    ids=["lstm", "time first", "class token", "squeeze", "attention"],
+)
+def test_it_is_found(model: nn.Module, inputs: Tensor, wanted: tuple[object, ...]) -> None:
+    found = find_interface(model, asker(model, None), inputs, steps=STEPS)
+    assert (found.features, found.head, found.axes, found.steps) == wanted
+    assert found.features in str(found)
+
+
+def test_what_is_captured_is_what_the_head_reads() -> None:
+    model = Squeezed()
+    found = find_interface(model, asker(model, None), FIRST, steps=STEPS)
+    with evaluating(model), captured_interface(model, found) as last:
+        answer = model(FIRST)
+        features, pooled = last()
+    assert features.shape == (3, 20, 8)
+    assert torch.equal(features.amax(1), pooled)
+    assert torch.equal(model.fc(pooled), answer)
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
+
+
+def test_names_decide_where_they_are_given() -> None:
+    model = Squeezed()
+    found = find_interface(model, asker(model, None), FIRST, steps=STEPS, features="first", head="gate")
+    assert (found.features, found.head) == ("first", "gate")
+
+
+def test_where_nothing_is_found_the_way_out_is_told() -> None:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(2 * STEPS, 1))
+    with pytest.raises(InterfaceError, match=r"features must name a module .* features=False"):
+        find_interface(model, asker(model, None), FIRST, steps=STEPS)
+    model = nn.Sequential(nn.Conv1d(2, 1, 3), nn.AdaptiveAvgPool1d(1))
+    with pytest.raises(InterfaceError, match=r"head must name .* no linear layer"):
+        find_interface(model, asker(model, None), FIRST, steps=STEPS)

@@ -1,0 +1,43 @@
+"""The page of an audit."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from crest.auditing import audit
+from crest.auditing.page import audit_page
+
+
+def of_knocks(weight: float, **options: object):
+    generator = torch.Generator().manual_seed(1000)
+    level, knock = torch.randn(2, 24, generator=generator)
+    x = level[:, None, None] + 0.02 * torch.randn(24, 80, 1, generator=generator)
+    x[:, 40:46, 0] += knock[:, None]
+    return audit(lambda x: x[:, 42, 0] - x[:, 20, 0] + weight * x[:, 20, 0], (x, knock), **options)
+
+
+def test_before_and_after_stand_side_by_side(tmp_path: Path) -> None:
+    before, after = of_knocks(3.0), of_knocks(0.0)
+    place = before.to_html(tmp_path / "audit.html", after=after, title="Mine <1>")
+    text = place.read_text()
+    assert text.startswith("<!doctype html>")
+    assert "<title>Mine &lt;1&gt;</title>" in text
+    assert "before: background" in text
+    assert "after: events" in text
+    assert '"readouts":[{"name":"before"' in text
+    assert "http://" not in text.partition("<script>")[0]
+
+
+def test_a_name_of_a_channel_or_a_condition_is_only_text() -> None:
+    names = ["</script><b>bold</b>"]
+    audited = of_knocks(1.0, channels=names, conditions=["<i>fast</i>", "slow"] * 12)
+    text = audit_page({"as it is": audited})
+    assert "<b>bold</b>" not in text
+    assert "<i>fast</i>" not in text
+    assert "&lt;i&gt;fast&lt;/i&gt;" in text
+
+
+def test_nothing_to_show() -> None:
+    with pytest.raises(ValueError, match="audits must hold one audit or more"):
+        audit_page({})

@@ -1,0 +1,48 @@
+"""Credit on the core, how concentrated it is, and what the answers lose without it."""
+
+import pytest
+import torch
+
+from crest.auditing.readings import Readings, core_of, deletions, sharp_share
+
+EVENT = 40
+
+
+def with_bursts(count: int = 16, size: float = 5.0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1000)
+    x = 0.05 * torch.randn(count, 100, 1, generator=generator)
+    x[:, EVENT : EVENT + 4, 0] += size * (1 + torch.rand(count, 1, generator=generator))
+    return x
+
+
+def test_credit_on_steps_and_its_concentration() -> None:
+    credit = torch.tensor([[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25], [0.0, 0.0, 0.0, 0.0]])
+    mask = torch.ones(3, 4, dtype=torch.bool)
+    read = Readings(scores=credit, credit=credit, mask=mask, transience=credit, token=False)
+    assert read.concentration[:2].tolist() == [0.5, 1.0]
+    assert read.concentration[2].isnan()
+    # Eight steps of the inputs for four of the features: the first two.
+    steps = torch.zeros(3, 8, dtype=torch.bool)
+    steps[:, :2] = True
+    share, chance = read.on(steps)
+    assert share.tolist() == [0.5, 0.25, 0.0]
+    assert chance.tolist() == [0.25] * 3
+
+
+def test_the_core_is_where_the_burst_is_and_as_many_steps_are_taken_elsewhere() -> None:
+    x = with_bursts()
+    core = core_of(x, torch.ones(16, 100, dtype=torch.bool), 6.0)
+    assert core[:, EVENT : EVENT + 4].all()
+    found = deletions(lambda x: x[:, EVENT + 1, 0], x, None, core, seed=0)
+    assert found.core > 1
+    assert found.others < 0.1
+    # A reader of another place loses nothing with the core.
+    mean = deletions(lambda x: x[:, :20, 0].mean(1), x, None, core, seed=0)
+    assert mean.core == pytest.approx(0.0, abs=1e-6)
+    assert deletions(lambda x: torch.zeros(len(x)), x, None, core, seed=0) is None
+
+
+def test_noise_has_no_sharp_core() -> None:
+    valid = torch.ones(16, 100, dtype=torch.bool)
+    assert sharp_share(with_bursts(), valid) == 1.0
+    assert sharp_share(with_bursts(size=0.0), valid) < 0.5

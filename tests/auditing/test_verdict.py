@@ -1,0 +1,70 @@
+"""From shares to a verdict and to advice."""
+
+import dataclasses
+import math
+
+import pytest
+
+from crest.auditing.readings import Deletion
+from crest.auditing.verdict import found
+from crest.probes import Exchange
+
+
+def made(transient: float, background: float, moved: float, width: float = 0.05) -> Exchange:
+    def around(value: float) -> tuple[float, float]:
+        return value - width, value + width
+
+    return Exchange(
+        transient=transient,
+        background=background,
+        interaction=1 - transient - background,
+        transient_interval=around(transient),
+        background_interval=around(background),
+        interaction_interval=around(1 - transient - background),
+        background_alone=0.5,
+        kind="core",
+        trajectories=128,
+        moved=moved,
+        moved_interval=around(moved),
+    )
+
+
+@pytest.mark.parametrize(
+    ("exchange", "verdict"),
+    [
+        (made(0.9, 0.05, 0.3), "events"),
+        (made(0.9, 0.05, 0.3, width=0.3), "unclear"),
+        (made(0.9, 0.05, 0.6), "unclear"),
+        (made(0.8, 0.1, 0.9), "background"),
+        (made(0.2, 0.75, 1.2), "background"),
+        (made(0.4, 0.0, 2.0), "unclear"),
+        (made(math.nan, math.nan, math.nan), "unclear"),
+    ],
+    ids=["follows", "unsure", "between", "moved", "background", "tangled", "constant"],
+)
+def test_the_verdict(exchange: Exchange, verdict: str) -> None:
+    assert found(exchange, level=None, sharp=1.0, core_credit=None, deletion=None).verdict == verdict
+
+
+def test_reasons_and_advice_follow_what_was_measured() -> None:
+    bad = made(0.2, 0.75, 1.2)
+    finding = found(
+        bad, level=bad, sharp=1.0, core_credit=(0.3, 0.1), deletion=Deletion(core=0.2, others=0.1)
+    )
+    assert "30% of the credit" in finding.reasons[1]
+    assert "0.20 of their deviation, without as many others by 0.10" in finding.reasons[2]
+    assert "AC coupling" in finding.advice[0]
+    slow = found(bad, level=dataclasses.replace(bad, moved=0.2), sharp=1.0, core_credit=None, deletion=None)
+    assert 'HighPass("slow")' in slow.advice[0]
+
+
+def test_without_a_core_the_tool_is_the_wrong_one() -> None:
+    finding = found(made(0.2, 0.75, 1.2), level=None, sharp=0.1, core_credit=None, deletion=None)
+    assert finding.verdict == "background"
+    assert "wrong one" in finding.advice[0]
+    assert "10% of the trajectories" in finding.reasons[-1]
+
+
+def test_neither_alone_is_explained() -> None:
+    finding = found(made(0.4, 0.0, 2.0), level=None, sharp=1.0, core_credit=None, deletion=None)
+    assert "neither alone" in finding.reasons[1]

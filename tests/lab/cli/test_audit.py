@@ -1,0 +1,114 @@
+"""`crest audit` on a model in a file and recordings on disk."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from crest.lab.cli import audit
+
+MODEL = """
+import torch
+from torch import nn
+
+def make():
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv1d(1, 4, 5, padding=2), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+
+def nothing():
+    return 3
+
+something = 4
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A table of twelve recordings of two windows each, signals, a model and its weights."""
+    numbers = np.random.default_rng(1000)
+    rows = ["file,severity,speed"]
+    for place in range(12):
+        level, knock = numbers.normal(size=2)
+        signal = level + 0.05 * numbers.normal(size=240)
+        signal[[60, 61, 62, 180, 181, 182]] += knock
+        np.save(tmp_path / f"{place}.npy", signal)
+        rows.append(f"{place}.npy,{knock:.3f},{'fast' if place % 2 else 'slow'}")
+    (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "model.py").write_text(MODEL)
+    model = audit._made(f"{tmp_path / 'model.py'}:make")
+    safetensors.torch.save_file(model.state_dict(), tmp_path / "w.safetensors")
+    torch.save(model.state_dict(), tmp_path / "w.pt")
+    return tmp_path
+
+
+def run(folder: Path, model: str = "model.py:make", **changes: object) -> None:
+    options = {
+        "data": folder / "table.csv",
+        "window": 120,
+        "label": "severity",
+        "weights": folder / "w.safetensors",
+        "condition": "speed",
+        "out": folder / "audit.html",
+    }
+    audit.audit_model(f"{folder}/{model}", **(options | changes))
+
+
+def test_it_says_what_was_found_and_writes_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder)
+    said = capsys.readouterr().out
+    assert "Audit of 24 trajectories: background" in said
+    assert "slow" in said
+    assert "features of '1', (B, D, T) with T = 120 and D = 4, read by '4'" in said
+    page = (folder / "audit.html").read_text()
+    assert "<!doctype html>" in page
+    assert "as it is: background" in page
+
+
+def test_a_pickle_is_refused_with_the_way_to_convert_it_and_loaded_where_asked_for(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"^weights must be \.safetensors, .*save_model.* --unsafe-pickle"):
+        run(folder, weights=folder / "w.pt")
+    run(folder, weights=folder / "w.pt", unsafe_pickle=True)
+    assert (folder / "audit.html").exists()
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (print, ("ran",))
+
+
+def test_code_in_a_pickle_is_never_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.save(Evil(), folder / "evil.pt")
+    with pytest.raises(ValueError, match=r"^weights must be a state dict of tensors"):
+        run(folder, weights=folder / "evil.pt", unsafe_pickle=True)
+    assert "ran" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "model.py"}, r"^model must be file\.py:function"),
+        ({"model": "gone.py:make"}, "^model must name a file that exists"),
+        ({"model": "model.py:made"}, r"^model must name a function of .* such as make, nothing; got 'made'"),
+        ({"model": "model.py:something"}, "^model must name a function"),
+        (
+            {"model": "model.py:nothing"},
+            r"^model must name a function that returns a torch\.nn\.Module, got int",
+        ),
+        ({"weights": Path("gone.safetensors")}, "^weights must be a file that exists"),
+        ({"label": "gone"}, "gone"),
+        ({"window": 1000}, "window"),
+    ],
+)
+def test_messages(folder: Path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(folder, **changes)
+
+
+def test_a_model_that_takes_no_window_is_told(folder: Path) -> None:
+    (folder / "wide.py").write_text("from torch import nn\ndef make():\n    return nn.Conv1d(7, 1, 3)\n")
+    with pytest.raises(ValueError, match=r"^model must take windows .* it takes neither"):
+        run(folder, model="wide.py:make", weights=None)

@@ -1,0 +1,14 @@
+"""Values that come into a page."""
+
+from crest.pages.environment import page_environment
+
+
+def test_text_is_escaped_and_data_cannot_end_its_script() -> None:
+    template = page_environment().from_string("{{ text }}|{{ value | data }}")
+    assert template.render(text="<b>", value={"a": "</script>"}) == '&lt;b&gt;|{"a":"\\u003c/script>"}'
+
+
+def test_scripts_are_copied_as_they_are() -> None:
+    text = page_environment().from_string("{{ include('explorer.js') }}").render()
+    assert text.startswith('"use strict";')
+    assert "&lt;" not in text

@@ -1,0 +1,31 @@
+"""Trajectories once each, whatever the number of models."""
+
+import dataclasses
+
+import pytest
+
+from crest.pages.explorer import TracedModel, explorer_system
+from crest.probes import Trace, Traces
+
+
+def traced(name: str, rows: int = 2, **changes: object) -> TracedModel:
+    trace = Trace(
+        split="id", index=0, y=None, cue=None, prediction=0.123456789, signals=[[0.0, 1.0]], events=None,
+        credit=[0.5, 0.5], transience=None, votes=None,
+    )  # fmt: skip
+    made = [dataclasses.replace(trace, index=place, **changes) for place in range(rows)]
+    return TracedModel(
+        name=name, source=name, colour="#000000", traces=Traces(channels=["a"], sample_rate=1.0, rows=made)
+    )
+
+
+def test_a_model_may_lack_a_trajectory_and_numbers_are_short() -> None:
+    system = explorer_system("mine", [traced("one"), traced("two", rows=1)])
+    assert len(system["trajectories"]) == 2
+    assert [row is None for row in system["readouts"][1]["rows"]] == [False, True]
+    assert system["readouts"][0]["rows"][0]["prediction"] == 0.12346
+
+
+def test_other_signals_are_refused() -> None:
+    with pytest.raises(ValueError, match="explored must hold the same trajectories for all readouts of mine"):
+        explorer_system("mine", [traced("one"), traced("two", signals=[[5.0, 1.0]])])

@@ -1,0 +1,69 @@
+import pytest
+import torch
+from torch import Tensor, nn
+
+import crest
+from crest.repairing.structure import Structure, WithFront
+from knocks_made import knocks, network
+
+
+class Second(nn.Module):
+    """Its mask is the second argument."""
+
+    def forward(self, x: Tensor, valid: Tensor) -> Tensor:
+        return x.sum((1, 2)) + valid.sum(1)
+
+
+class Named(nn.Module):
+    def forward(self, x: Tensor, scale: float = 1.0, mask: Tensor | None = None) -> Tensor:
+        assert mask is not None
+        return scale * x.sum((1, 2)) + mask.sum(1)
+
+
+def test_the_front_sees_the_mask_and_hands_it_on() -> None:
+    x, mask = torch.randn(3, 20, 2), torch.arange(20) < torch.tensor([[20], [12], [5]])
+    model = WithFront(crest.HighPass("level"), nn.Identity())
+    torch.testing.assert_close(model(x), x - x.mean(1, keepdim=True))
+    expected = crest.HighPass("level")(x, mask)
+    front = crest.HighPass("level")
+    for kept in (Second(), Named()):
+        torch.testing.assert_close(WithFront(front, kept)(x, mask), expected.sum((1, 2)) + mask.sum(1))
+
+
+def test_a_build_is_applied_in_place_and_keeps_the_mode() -> None:
+    model = network()
+    built = Structure(front="slow", channels_first=True, pooling="2", budget=0.1).build(model)
+    assert isinstance(built, WithFront)
+    assert built.model is model
+    assert model[2].readout.budget == 0.1
+    assert built.front.kind == "slow"
+    assert built.front.channels_first
+    assert built.training
+    assert not Structure(front="level").build(network().eval()).training
+    assert Structure().build(model) is model
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        Structure(),
+        Structure(front="slow", channels_first=True),
+        Structure(pooling="a.b", layout="channels_first", keepdim=False, budget=0.1),
+    ],
+)
+def test_a_build_is_read_as_it_was_written(structure: Structure) -> None:
+    assert Structure.read(structure.written()) == structure
+
+
+@pytest.mark.unchecked
+@pytest.mark.slow
+def test_repaired_builds_export() -> None:
+    x, _ = knocks(6, tie=0.5, seed=1000)
+    filtered = Structure(front="level", channels_first=True).build(network().eval())
+    any_size = {0: torch.export.Dim.DYNAMIC, 2: torch.export.Dim.DYNAMIC}
+    program = torch.export.export(filtered, (x,), dynamic_shapes=[any_size])
+    shorter = x[:4, :, :120]
+    torch.testing.assert_close(program.module()(shorter), filtered(shorter), rtol=1e-4, atol=1e-5)
+    # For any batch and length too, which tests/readouts/test_tracing.py shows.
+    both = Structure(front="level", channels_first=True, pooling="2", budget=0.1).build(network().eval())
+    torch.testing.assert_close(torch.export.export(both, (x,)).module()(x), both(x), rtol=1e-4, atol=1e-5)

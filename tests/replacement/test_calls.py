@@ -1,0 +1,41 @@
+import torch
+from torch import Tensor, nn
+
+from crest.replacement.calls import answer_to, calls_of, device_of, takes_mask_by_name
+
+
+class Named(nn.Module):
+    def forward(self, x: Tensor, scale: float = 1.0, mask: Tensor | None = None) -> Tensor:
+        return x.mean(1) * scale if mask is None else x.sum(1)
+
+
+class Second(nn.Module):
+    def forward(self, x: Tensor, valid: Tensor) -> Tensor:
+        return (x * valid.unsqueeze(-1)).sum(1)
+
+
+def test_calls_are_copies_and_the_hook_goes() -> None:
+    layer = nn.ReLU(inplace=True)
+    with calls_of(layer) as seen:
+        layer(torch.tensor([-1.0, 2.0]))
+    assert seen[0].inputs[0].data_ptr() != seen[0].output.data_ptr()
+    assert seen[0].output.tolist() == [0.0, 2.0]
+    layer(torch.zeros(1))
+    assert len(seen) == 1
+
+
+def test_a_mask_goes_by_name_where_there_is_one_and_else_second() -> None:
+    x, mask = torch.ones(2, 5, 1), torch.tensor([[True] * 5, [True, True, False, False, False]])
+    assert takes_mask_by_name(Named())
+    assert not takes_mask_by_name(Second())
+    assert answer_to(Named(), x).flatten().tolist() == [1.0, 1.0]
+    assert answer_to(Named(), x, mask).flatten().tolist() == [5.0, 5.0]
+    assert answer_to(Second(), x, mask).flatten().tolist() == [5.0, 2.0]
+
+
+def test_inputs_move_to_the_device_of_the_model() -> None:
+    model = nn.Identity()
+    model.register_buffer("place", torch.empty(1, device="meta"))
+    assert device_of(model) == torch.device("meta")
+    assert answer_to(model, torch.zeros(2, 3)).is_meta
+    assert device_of(nn.BatchNorm1d(2, affine=False)) == torch.device("cpu")
