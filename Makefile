@@ -9,7 +9,11 @@ JOBS ?= 2
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 PYTEST := $(RUN) -m pytest -n $(JOBS)
 
-.PHONY: demo test fast verify lint docs package bench pictures clean
+# Random values that every public door is given, and damaged files of each kind, where nobody asks for others.
+VALUES ?= 1000
+FILES ?= 2000
+
+.PHONY: demo test fast verify lint docs package bench pictures fuzz sbom clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m crest demo
@@ -21,6 +25,18 @@ test: $(VENV)/.installed
 
 fast: $(VENV)/.installed
 	$(PYTEST) -m "not slow"
+
+# What `make test` tries a little of, with other values and files at each call; a failure prints what repeats it.
+fuzz: $(VENV)/.installed
+	CREST_CHECK_SHAPES=0 CREST_FUZZ=$(VALUES) $(RUN) -m pytest -q tests/contracts/test_public_doors.py -k any_argument
+	CREST_FUZZ_FILES=$(FILES) CREST_FUZZ_SEED=$$(date +%s) $(RUN) -m pytest -q tests/contracts/test_parsers.py -k damaged_files
+
+# What is installed in .venv, as CycloneDX. Its maker has an environment of its own, so that it is not listed itself.
+sbom: $(VENV)/.installed
+	$(PYTHON) -m venv outputs/sbom
+	PIP_CONSTRAINT= outputs/sbom/bin/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7'
+	outputs/sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file outputs/crest.cdx.json $(RUN)
 
 # The cheapest of the kept records, trained again.
 verify: $(VENV)/.installed

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
 from crest.probes.exchange import Exchange
 
 
+@door_leaving("exchange", "function")
 @dataclass(frozen=True)
 class Candidate:
     """A trained model that might be chosen: its predictions, or its exchange test, and its error on ID data.

@@ -11,7 +11,8 @@ from torch import Tensor
 from crest.background import SIGMA
 from crest.candidates import Candidate, Choice, Judged
 from crest.checks.arguments import require, require_choice
-from crest.checks.tensors import as_per_trajectory
+from crest.checks.doors import door_leaving
+from crest.checks.tensors import as_per_trajectory, require_tensor
 from crest.conditions import errors_by_condition
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
@@ -22,6 +23,7 @@ MARGIN = 0.1
 COST = 3.0
 
 
+@door_leaving("candidates", "conditions")
 def choose(
     candidates: Mapping[str, Candidate | tuple[Callable[..., Tensor] | Exchange, float]],
     inputs: Tensor | None = None,
@@ -93,6 +95,7 @@ def choose(
     if conditions is not None and targets is None:
         raise ValueError("targets must be given with conditions, got None")
     if targets is not None and inputs is not None:
+        require_tensor("inputs", inputs, "(B, T, C)", (None, None, None))
         targets = as_per_trajectory("targets must be", targets, len(inputs))
     given = _given(candidates)
     found: dict[str, Exchange] = {}
@@ -116,7 +119,9 @@ def choose(
     if conditions is not None and targets is not None:
         if inputs is None:
             raise ValueError("inputs must be given with conditions, got None")
-        names = conditions if hasattr(conditions, "tolist") else list(conditions)
+        # An iterator can be asked only once.
+        named = isinstance(conditions, Iterable) and not hasattr(conditions, "tolist")
+        names = list(conditions) if named else conditions
         by_condition = {
             name: errors_by_condition(
                 one.function, inputs, targets, names, mask, error=error, batch_size=batch_size

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from crest.checks.arguments import require_shape
+from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite, require_series
 from crest.probes.batches import BATCH, batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
@@ -50,6 +51,7 @@ def errors_by_condition(
         return {name: float(error(answers[of], wanted[of])) for name, of in rows.items()}
 
 
+@door_leaving("conditions")
 def leave_one_condition_out(
     fit: Callable[..., Callable[..., Tensor]],
     inputs: Tensor,
@@ -110,6 +112,9 @@ def _checked(
         raise ValueError(
             f"conditions must name a condition for each trajectory, got {type(conditions).__name__}"
         )
+    shape = tuple(getattr(conditions, "shape", (0,)))
+    if len(shape) != 1:
+        raise ValueError(f"conditions must name a condition for each trajectory, got shape {shape}")
     names: list[Hashable] = conditions.tolist() if hasattr(conditions, "tolist") else list(conditions)
     require_shape("conditions", np.empty(len(names)), "(N,)", (len(inputs),))
     for name in names:

@@ -40,7 +40,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(f"folder {path.parent} does not exist")
     temporary, handle = _locked_partial(path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with _opened(handle) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -50,6 +50,22 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def lasting_folder(folder: Path) -> None:
+    """Make a folder, and what is missing above it, so that a loss of power does not take it away with its files.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     lasting_folder(Path(folder) / "a" / "b")
+        ...     (Path(folder) / "a" / "b").is_dir()
+        True
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in missing:
+        _flush_folder(one.parent)
 
 
 def sweep_partials(folder: Path) -> list[Path]:
@@ -169,6 +185,14 @@ def _locked_partial(path: Path) -> tuple[Path, int]:
             raise
         # A sweep took the file between its making and its lock.
         os.close(handle)
+
+
+def _opened(handle: int) -> IO[bytes]:
+    try:
+        return os.fdopen(handle, "wb")
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def _flush_folder(folder: Path) -> None:

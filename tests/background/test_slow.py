@@ -113,6 +113,58 @@ def test_a_mask_of_zeros_and_ones_is_a_mask() -> None:
     assert torch.equal(low_pass(features, mask.long(), sigma=2.0), low_pass(features, mask, sigma=2.0))
 
 
+@pytest.mark.parametrize("sigma", [2e6, 1e300])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_background_slower_than_the_trajectory_is_its_mean_and_its_line(
+    sigma: float, dtype: torch.dtype
+) -> None:
+    features, mask = noise(steps=20).to(dtype), torch.arange(20).expand(2, 20) < 13
+    assert len(slow._kernel(sigma, features)) == 39
+    close = {"rtol": 0, "atol": 1e-5 if dtype == torch.float32 else 1e-8}
+    mean = features.mean(1, keepdim=True).expand_as(features)
+    torch.testing.assert_close(low_pass(features, sigma=sigma), mean, **close)
+    inside = features[:, :13].mean(1, keepdim=True).expand(2, 13, 3)
+    torch.testing.assert_close(low_pass(features, mask, sigma=sigma)[:, :13], inside, **close)
+    time = torch.arange(13, dtype=torch.float64)
+    slope, start = np.polyfit(time.numpy(), features[0, :13].double().numpy(), 1)
+    line = torch.tensor(start) + time[:, None] * torch.tensor(slope)
+    found = local_line(features, mask, sigma=sigma)[0, :13]
+    torch.testing.assert_close(found, line.to(dtype), **close)
+
+
+def test_a_kernel_cut_to_the_trajectory_gives_what_the_whole_one_gives() -> None:
+    for steps in (1, 2, 30):
+        features, mask = noise(steps=steps), torch.arange(steps).expand(2, steps) != 1
+        cut = [low_pass(features, mask, sigma=9.0), local_line(features, mask, sigma=9.0)]
+        # More steps than there are: the kernel is as long as sigma asks for.
+        whole = (
+            torch.cat([features, torch.zeros(2, 60, 3)], 1),
+            torch.cat([mask, torch.zeros(2, 60).bool()], 1),
+        )
+        assert len(slow._kernel(9.0, features)) < len(slow._kernel(9.0, whole[0]))
+        for found, low in zip(cut, (low_pass, local_line), strict=True):
+            torch.testing.assert_close(found, low(*whole, sigma=9.0)[:, :steps], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e-50, 1e-310])
+def test_a_background_that_is_not_slow_at_all_is_the_signal(sigma: float) -> None:
+    for features in (noise(), noise().float()):
+        for low in (low_pass(features, sigma=sigma), local_line(features, None, sigma=sigma)):
+            torch.testing.assert_close(low, features, rtol=0, atol=1e-5)
+
+
+@pytest.mark.unchecked
+def test_enormous_sigmas_export() -> None:
+    class Low(torch.nn.Module):
+        def forward(self, features: torch.Tensor) -> torch.Tensor:
+            return low_pass(features, sigma=2e6)
+
+    features, axis = noise(), {1: torch.export.Dim("T", min=2, max=5000)}
+    for axes in (None, (axis,)):
+        program = torch.export.export(Low(), (features,), dynamic_shapes=axes).module()
+        torch.testing.assert_close(program(features), low_pass(features, sigma=2e6))
+
+
 @pytest.mark.unchecked
 def test_the_door_names_what_is_wrong() -> None:
     with pytest.raises(

@@ -38,6 +38,23 @@ def test_the_earlier_of_two_equal_steps_goes_first() -> None:
     assert highest_rated(ratings, 0.6, everything(ratings)).nonzero()[:, 1].tolist() == [0, 1, 3]
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool])
+def test_padding_is_never_among_the_highest(dtype: torch.dtype) -> None:
+    lowest = 0 if dtype in (torch.uint8, torch.bool) else torch.iinfo(dtype).min
+    ratings, mask = torch.full((1, 6), lowest, dtype=dtype), torch.tensor([[False, True] * 3])
+    ratings[:, 0] = 1
+    assert highest_rated(ratings, 0.67, mask).nonzero()[:, 1].tolist() == [1, 3]
+
+
+def test_whole_numbers_are_ranked_as_they_are() -> None:
+    large = 2**60 + torch.arange(10).repeat(2, 1)
+    assert highest_rated(large, 0.1, everything(large)).nonzero()[:, 1].tolist() == [9, 9]
+    inputs, targets = bumps()
+    ratings = torch.full((2, 10), 2**24)
+    ratings[:, 2] += 1
+    assert deletion(third_step, inputs, targets, ratings, (0.1,)).harm[1] == pytest.approx(12.5**0.5)
+
+
 def third_step(inputs: Tensor) -> Tensor:
     return inputs[:, 2, 0]
 
@@ -135,6 +152,11 @@ def call(**changes: object) -> DeletionCurve:
         ({"ratings": torch.full((2, 10), NAN)}, "ratings must be finite at valid steps, got 20"),
         ({"mask": torch.ones(2, 9)}, r"mask must have shape \(B, T\) = \(2, 10\), got \(2, 9\)"),
         ({"function": lambda x: x}, r"function must return .* got \(2, 10, 1\)"),
+        ({"ratings": torch.zeros(2, 10).cfloat()}, r"ratings must hold real numbers, got torch.complex64"),
+        ({"inputs": torch.full((2, 10, 1), NAN)}, "inputs must be finite at valid steps, got 20 NaN"),
+        ({"inputs": torch.full((2, 10, 1), -torch.inf)}, "inputs must be finite at valid steps, got 20 NaN"),
+        ({"function": lambda x: third_step(x) * NAN}, "predictions of function must be finite, got 2 NaN"),
+        ({"error": lambda x, y: (x - y).sum() * NAN}, "error of the predictions must be finite, got nan"),
     ],
 )
 def test_messages(changes: dict[str, object], message: str) -> None:

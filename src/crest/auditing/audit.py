@@ -18,6 +18,7 @@ from crest.auditing.shown import shown_traces
 from crest.auditing.verdict import STAYS, found
 from crest.background import SIGMA
 from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_flags
 from crest.conditions import errors_by_condition
 from crest.probes.batches import BATCH, evaluating
@@ -30,6 +31,7 @@ MOST = 256
 """How many trajectories are looked at. Our choice: docs/choices.md#audit"""
 
 
+@door_leaving("model")
 def audit(
     model: nn.Module | Callable[..., Any],
     batches: Any,
@@ -147,7 +149,12 @@ def audit(
 def _events(events: Any, asked: Asked) -> Tensor | None:
     if events is None:
         return None
-    flags = events if isinstance(events, Tensor) else torch.as_tensor(np.asarray(events))
+    try:
+        flags = events if isinstance(events, Tensor) else torch.as_tensor(np.asarray(events))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"events must be booleans or the integers 0 and 1, got {type(events).__name__}"
+        ) from error
     if flags.ndim != 2 or len(flags) < len(asked.signals) or flags.shape[1] != asked.signals.shape[1]:
         raise ValueError(
             f"events must have shape (N, T) = {tuple(asked.signals.shape[:2])}, those of the inputs, got {tuple(flags.shape)}"
@@ -160,6 +167,10 @@ def _names(conditions: Iterable[Hashable] | Tensor | None, asked: Asked) -> list
         return None
     if asked.targets is None:
         raise ValueError("conditions need targets in the batches, got none")
+    if isinstance(conditions, Tensor | np.ndarray) and conditions.ndim != 1:
+        raise ValueError(
+            f"conditions must name a condition for each trajectory, got shape {tuple(conditions.shape)}"
+        )
     names = conditions.tolist() if isinstance(conditions, Tensor | np.ndarray) else list(conditions)
     if len(names) < len(asked.signals):
         raise ValueError(

@@ -119,5 +119,7 @@ def _tensor(name: str, value: Any) -> Tensor | None:
     if isinstance(value, np.ndarray):
         if value.dtype == object:
             raise ValueError(f"{name} must be numbers, got an array of objects")
+        if value.dtype.kind not in "biufc":
+            raise ValueError(f"{name} must be numbers, got an array of {value.dtype}")
         return torch.from_numpy(np.ascontiguousarray(value))
     raise ValueError(f"{name} must be a tensor or an array, got {type(value).__name__}")

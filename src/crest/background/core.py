@@ -8,6 +8,7 @@ from crest.background.selection import dilate, selected_count, top_steps
 from crest.background.slow import SIGMA
 from crest.background.transience import channel_transience, transience_profile
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 # our choice: docs/choices.md#backgrounds
@@ -15,6 +16,7 @@ BUDGET = 0.15
 _DILATION = 2
 
 
+@door
 def transient_core(
     signals: Features, mask: StepFlags | None = None, *, sigma: float = SIGMA, budget: float = BUDGET
 ) -> StepMask:
@@ -41,6 +43,7 @@ def transient_core(
     return dilate(top, _DILATION, valid).squeeze(-1)
 
 
+@door
 def around_core(
     signals: Features, mask: StepFlags | None = None, *, sigma: float = SIGMA, budget: float = BUDGET
 ) -> Features:

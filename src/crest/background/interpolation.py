@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from crest.arrays import StepMask, at_least_float32, valid_steps
+from crest.checks.doors import door
 from crest.checks.tensors import as_flags, as_mask, require_series
 
 
@@ -31,6 +32,7 @@ def values_at(values: Tensor, steps: Tensor) -> Tensor:
     return values.gather(1, steps.unsqueeze(-1).expand_as(values))
 
 
+@door
 def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = None) -> Tensor:
     """The inputs (B, T, C) with the removed steps replaced by a line between their kept neighbours.
 

@@ -3,9 +3,11 @@
 import torch
 
 from crest.arrays import Features, StepFlags, at_least_float32, valid_steps
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 
+@door
 def level(signals: Features, mask: StepFlags | None = None) -> Features:
     """Each channel's mean over its valid steps, at every one of them; 0 on padding. In float32 at least.
 

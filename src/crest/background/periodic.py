@@ -8,6 +8,7 @@ from torch import Tensor
 from crest.arrays import Features, StepFlags, at_least_float32, valid_steps
 from crest.background.spectrum import loudest_tone, window_time
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 # The model. Our choice: docs/choices.md#periodic
@@ -28,6 +29,7 @@ _TINY = torch.finfo(torch.float64).tiny
 _NORMAL = 1.4826
 
 
+@door
 def periodic(signals: Features, mask: StepFlags | None = None, *, tones: int = 6) -> Features:
     """The tones in each channel: a running machine, a gear mesh, a shaker; 0 on padding. In float32 at least.
 

@@ -11,6 +11,7 @@ from crest.background.level import level
 from crest.background.periodic import periodic
 from crest.background.slow import SIGMA, Background, slow_background
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 
@@ -42,6 +43,7 @@ class Separated(NamedTuple):
     transient: Features
 
 
+@door
 def kinds_of(kind: str, name: str = "kind") -> tuple[str, ...]:
     """The kinds that a composition such as "slow+periodic" names, in the order in which they are taken off.
 
@@ -60,6 +62,7 @@ def kinds_of(kind: str, name: str = "kind") -> tuple[str, ...]:
     return kinds
 
 
+@door
 def background_of(kind: str, name: str = "kind") -> Background:
     """The background of that kind, or of a composition: each kind is taken of what the ones before it left.
 
@@ -82,6 +85,7 @@ def _composed(kinds: tuple[str, ...], signals: Features, mask: StepFlags | None,
     return background
 
 
+@door
 def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma: float = SIGMA) -> Separated:
     """Separate the signals (B, T, C) into a background and what is transient; the two add up to the signals.
 

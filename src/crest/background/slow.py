@@ -9,6 +9,7 @@ from torch import Tensor
 
 from crest.arrays import Features, StepFlags, at_least_float32
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 SIGMA = 6.0
@@ -19,6 +20,10 @@ Our choice: docs/choices.md#sigma
 
 # our choice: docs/choices.md#ends-of-a-trajectory
 _REACH = 6.0
+# Steps to which a traced graph keeps its kernel, however short a trajectory is: to ask for its length would fix an axis.
+_TRACED_REACH = 2**16
+# A Gaussian that is narrower than this is 0 one step away, in float64 too.
+_NARROWEST = 0.02
 
 
 Background: TypeAlias = Callable[..., Tensor]
@@ -30,11 +35,12 @@ def slow_background(signals: Features, mask: StepFlags | None, *, sigma: float) 
     return low_pass(signals, mask, sigma=sigma)
 
 
+@door
 def low_pass(features: Features, mask: StepFlags | None = None, *, sigma: float) -> Features:
     """LP_sigma: the slow background of each channel, a Gaussian low-pass along time.
 
     At each step the average of the valid steps around it with Gaussian weights of standard deviation `sigma`
-    steps. Nothing wraps around and padding has no weight, so a constant comes back as itself up to the ends.
+    steps; where that is much longer than the trajectory, its mean. Nothing wraps around and padding has no weight, so a constant comes back as itself up to the ends.
     The convolution runs in the real Fourier domain, and as a plain convolution in exported graphs. In float32
     at least; 0 on padding.
 
@@ -74,7 +80,9 @@ def local_line(signals: Features, mask: StepFlags | None, *, sigma: float) -> Fe
     signals = signals.to(at_least_float32(signals))
     kernel = _kernel(sigma, signals)
     radius = len(kernel) // 2
-    offset = torch.arange(-radius, radius + 1, device=signals.device, dtype=signals.dtype) / sigma
+    # In units of the shorter of both, or a long sigma would leave nothing of the slope.
+    unit = max(min(sigma, radius), _NARROWEST)
+    offset = torch.arange(-radius, radius + 1, device=signals.device, dtype=signals.dtype) / unit
     present = torch.ones_like(signals[:1, :, :1])
     if mask is not None:
         signals = signals.masked_fill(~mask.unsqueeze(-1), 0.0)
@@ -93,9 +101,12 @@ def local_line(signals: Features, mask: StepFlags | None, *, sigma: float) -> Fe
 
 
 def _kernel(sigma: float, like: Tensor) -> Tensor:
-    radius = math.ceil(_REACH * sigma)
+    """Gaussian weights as far as they reach, but no farther than two steps of a trajectory can be apart."""
+    reach, farthest = _REACH * sigma, like.shape[1] - 1
+    whole = torch.compiler.is_compiling() and reach <= _TRACED_REACH
+    radius = math.ceil(reach) if whole or reach < farthest else farthest
     steps = torch.arange(-radius, radius + 1, device=like.device, dtype=like.dtype)
-    kernel = torch.exp(-0.5 * (steps / sigma) ** 2)
+    kernel = torch.exp(-0.5 * (steps / max(sigma, _NARROWEST)) ** 2)
     return kernel / kernel.sum()
 
 
@@ -125,5 +136,5 @@ def _convolve_direct(series: Features, kernel: Tensor) -> Features:
     """The same convolution step by step: slower, but every export target has it, for any T."""
     batch, steps, width = series.shape
     rows = series.transpose(1, 2).reshape(batch * width, 1, steps)
-    smooth = torch.nn.functional.conv1d(rows, kernel.reshape(1, 1, -1), padding=len(kernel) // 2)
+    smooth = torch.nn.functional.conv1d(rows, kernel.reshape(1, 1, -1), padding=kernel.shape[0] // 2)
     return smooth.reshape(batch, width, steps).transpose(1, 2)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from crest import rng
 from crest.checks.arguments import require, require_choice, require_fields
+from crest.checks.doors import door
 from crest.lab.evaluation import model_error
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, MeanSquaredError, Objective
@@ -21,6 +22,7 @@ Observer = Callable[[int, Model], None]
 """Called with the number of epochs done and a copy of the model: it can look, and changes nothing."""
 
 
+@door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Schedule:
     """How long and how fast to train: AdamW under one cycle of the learning rate.

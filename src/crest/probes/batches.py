@@ -8,11 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
 
 # Memory then does not grow with the number of trajectories. Another size changes no more than the last bits.
 BATCH = 64
 
 
+@door_leaving("module")
 @contextlib.contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
     """Evaluation mode without gradients inside the block; afterwards each part has its own mode again.
@@ -41,6 +43,7 @@ def evaluating(module: nn.Module) -> Iterator[None]:
             part.training = mode
 
 
+@door_leaving("tensors")
 def batches_of(*tensors: Tensor | None, size: int = BATCH) -> list[tuple[Any, ...]]:
     """The rows of the tensors in batches of `size`, the last one maybe smaller; None stays None in each.
 
@@ -71,6 +74,7 @@ def batches_of(*tensors: Tensor | None, size: int = BATCH) -> list[tuple[Any, ..
     ]
 
 
+@door_leaving("batches")
 def in_batches(
     function: Callable[..., Tensor], batches: Iterable[Tensor | Sequence[Tensor | None]]
 ) -> Tensor:
@@ -88,6 +92,8 @@ def in_batches(
     """
     if isinstance(batches, Tensor):
         raise ValueError("batches must be an iterable of batches, got one tensor: pass batches_of(tensor)")
+    if not isinstance(batches, Iterable) or getattr(batches, "ndim", 1) == 0:
+        raise ValueError(f"batches must be an iterable of batches, got {type(batches).__name__}")
     mode = evaluating(function) if isinstance(function, nn.Module) else contextlib.nullcontext()
     with mode, torch.no_grad():
         answers = [_answer(function, batch) for batch in batches]
@@ -104,8 +110,8 @@ def _answer(function: Callable[..., Tensor], batch: Tensor | Sequence[Tensor | N
     if not isinstance(parts, tuple | list):
         raise ValueError(f"batches must hold tensors, or tuples or lists of them, got {type(batch).__name__}")
     tensors = [part for part in parts if isinstance(part, Tensor)]
-    if not tensors:
-        raise ValueError(f"batches must hold at least one tensor each, got {parts}")
+    if not tensors or not all(tensor.ndim for tensor in tensors):
+        raise ValueError(f"batches must hold at least one tensor with a row for each trajectory, got {parts}")
     answer, rows = function(*parts), len(tensors[0])
     if not isinstance(answer, Tensor) or answer.ndim == 0 or len(answer) != rows:
         got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__

@@ -21,6 +21,7 @@ from crest.arrays import (
     at_least_float32,
     valid_steps,
 )
+from crest.checks.doors import door
 from crest.checks.tensors import (
     as_flags,
     as_mask,
@@ -43,6 +44,7 @@ def _unit(vectors: Tensor) -> Tensor:
     return vectors / torch.where(length > 0, length, 1)
 
 
+@door
 def step_scores(features: Features, pooled: Pooled) -> StepScores:
     """Cosine s_t between each step's feature and the pooled vector, in [-1, 1].
 
@@ -52,12 +54,17 @@ def step_scores(features: Features, pooled: Pooled) -> StepScores:
         >>> step_scores(torch.tensor([[[3.0, 0.0], [0.0, 0.0], [-1.0, 0.0]]]), torch.tensor([[2.0, 0.0]]))
         tensor([[ 1.,  0., -1.]])
     """
+    if not torch.compiler.is_compiling():
+        require_series("features", features, "(B, T, D)")
+        require_tensor("pooled", pooled, "(B, D)", (features.shape[0], features.shape[2]))
+        require_floating("pooled", pooled)
     dtype = at_least_float32(features, pooled)
     # A product and a sum, not a matrix product: equal steps must get equal bits, or ties are lost.
     cosine = (_unit(features.to(dtype)) * _unit(pooled.to(dtype)).unsqueeze(1)).sum(-1)
     return cosine.clamp(-1, 1)
 
 
+@door
 def positive_credit(scores: StepScores) -> StepScores:
     """Positive part c_t = max(s_t, 0): a step that opposes the pooled direction does not support it.
 
@@ -65,6 +72,7 @@ def positive_credit(scores: StepScores) -> StepScores:
         >>> positive_credit(torch.tensor([[0.5, -0.5]]))
         tensor([[0.5000, 0.0000]])
     """
+    require_floating("scores", scores)
     return scores.clamp(min=0)
 
 
@@ -72,11 +80,15 @@ def _valid(
     scores: StepScores, events: StepFlags, mask: StepFlags | None
 ) -> tuple[StepScores, EventMask, StepMask]:
     """Scores in float32 at least, events on valid steps only, and the mask."""
+    if not torch.compiler.is_compiling():
+        require_tensor("scores", scores, "(B, T)", (None, None))
+    require_floating("scores", scores)
     flags = as_flags("events", events, scores)
     valid = valid_steps(as_mask(mask, scores), flags)
     return scores.to(at_least_float32(scores)), flags & valid, valid
 
 
+@door
 def event_credit_mass(
     scores: StepScores, events: StepFlags, mask: StepFlags | None = None, delta: float = DELTA
 ) -> PerTrajectory:
@@ -111,6 +123,7 @@ def _expected_hits(scores: StepScores, events: EventMask, mask: StepMask, count:
     return (share_above + share_tied).masked_fill(undefined, torch.nan)
 
 
+@door
 def precision_at_event_rate(
     scores: StepScores, events: StepFlags, mask: StepFlags | None = None
 ) -> PerTrajectory:
@@ -127,6 +140,7 @@ def precision_at_event_rate(
     return _expected_hits(scores, events, mask, events.sum(1).clamp(min=1))
 
 
+@door
 def credit_in_event_at_1(
     scores: StepScores, events: StepFlags, mask: StepFlags | None = None
 ) -> PerTrajectory:
@@ -143,6 +157,7 @@ def credit_in_event_at_1(
     return _expected_hits(scores, events, mask, torch.ones_like(events[:, 0], dtype=torch.int64))
 
 
+@door
 def chance_level(
     events: StepFlags, mask: StepFlags | None = None, dtype: torch.dtype = torch.float32
 ) -> PerTrajectory:
@@ -152,11 +167,16 @@ def chance_level(
         >>> chance_level(torch.tensor([[True, False, False, False]]))
         tensor([0.2500])
     """
+    if not torch.compiler.is_compiling():
+        require_tensor("events", events, "(B, T)", (None, None))
+    if not (dtype.is_floating_point):
+        raise ValueError(f"dtype must be that of floating point numbers, got {dtype}")
     flags = as_flags("events", events, events)
     valid = valid_steps(as_mask(mask, events), flags)
     return (flags & valid).sum(1).to(dtype) / valid.sum(1).clamp(min=1)
 
 
+@door
 def credit(
     features: Tensor, pooled: Tensor, events: Tensor, mask: Tensor | None = None, *, validate: bool = True
 ) -> Credit:
@@ -195,6 +215,7 @@ def credit(
     return _measured(step_scores(torch.where(valid.unsqueeze(-1), features, 0), pooled), events, valid)
 
 
+@door
 def credit_of_scores(
     scores: Tensor, events: Tensor, mask: Tensor | None = None, *, validate: bool = True
 ) -> Credit:

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from crest.arrays import StepMask, StepScores, at_least_float32, valid_steps
+from crest.arrays import StepFlags, StepMask, StepScores, at_least_float32, valid_steps
 from crest.background.interpolation import interpolate_out
+from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import (
     as_flags,
     as_mask,
@@ -50,10 +53,10 @@ class DeletionCurve:
         return f"DeletionCurve({', '.join(f'{fraction:.3g}: {error:.4g}' for fraction, error in points)})"
 
 
-def highest_rated(ratings: StepScores, fraction: float, mask: StepMask) -> StepMask:
+def highest_rated(ratings: StepScores | StepFlags, fraction: float, mask: StepMask) -> StepMask:
     """True on the best-rated `fraction` of each trajectory's valid steps, rounded to whole steps.
 
-    Halves round up; among equal ratings the earlier step goes first.
+    Halves round up; among equal ratings the earlier step goes first. Whole numbers are compared as they are.
 
     Example:
         >>> highest_rated(torch.tensor([[1.0, 3.0, 2.0, 3.0]]), 0.25, torch.ones(1, 4, dtype=torch.bool))
@@ -61,12 +64,15 @@ def highest_rated(ratings: StepScores, fraction: float, mask: StepMask) -> StepM
     """
     # On the CPU, because MPS has no float64 and float32 would put some products on the wrong side of .5.
     count = (mask.sum(1, keepdim=True).cpu().double() * fraction + 0.5).floor().long().to(mask.device)
-    order = ratings.masked_fill(~mask, -torch.inf).sort(dim=1, descending=True, stable=True).indices
+    order = ratings.sort(dim=1, descending=True, stable=True).indices
+    # Padding last, whatever stands there: no whole number is lower than all others.
+    order = order.gather(1, mask.gather(1, order).byte().sort(dim=1, descending=True, stable=True).indices)
     steps = torch.arange(ratings.shape[1], device=ratings.device).expand_as(order)
     rank = torch.empty_like(order).scatter_(1, order, steps)
     return (rank < count) & mask
 
 
+@door
 def deletion(
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
@@ -105,8 +111,10 @@ def deletion(
         raise ValueError(f"fractions must be increasing and lie in [0, 1], got {asked}")
     require_series("inputs", inputs, "(B, T, C)")
     require_tensor("ratings", ratings, "(B, T)", inputs.shape[:2])
-    # Whole numbers too, such as the votes of CREST.
-    ratings = ratings.detach().to(inputs.device, at_least_float32(ratings))
+    if ratings.is_complex():
+        raise ValueError(f"ratings must hold real numbers, got {ratings.dtype}")
+    # Whole numbers too, such as the votes of CREST. They stay whole: float32 cannot tell large ones apart.
+    ratings = ratings.detach().to(inputs.device)
     valid = valid_steps(as_mask(mask, inputs), ratings)
     require_finite("ratings", ratings, valid)
     points = asked if asked[:1] == (0.0,) else (0.0, *asked)
@@ -117,6 +125,7 @@ def deletion(
     return DeletionCurve(fractions=points, errors=errors)
 
 
+@door
 def deletion_by(
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
@@ -169,6 +178,7 @@ def deletion_by(
     return {**curves, "events": DeletionCurve(fractions=(0.0, share), errors=errors)}
 
 
+@door
 def error_without(
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
@@ -180,15 +190,25 @@ def error_without(
 ) -> float:
     """Error of the function after the given steps were interpolated out.
 
+    Raises:
+        ValueError: Inputs at valid steps, targets, predictions or the error are not finite.
+
     Example:
         >>> inputs, events = torch.tensor([[[0.0], [8.0], [0.0]]]), torch.tensor([[False, True, False]])
         >>> error_without(lambda x: x.amax(1), inputs, torch.tensor([8.0]), events)
         8.0
     """
     with torch.no_grad():
+        require_series("inputs", inputs, "(B, T, C)")
+        require_finite("inputs", inputs, as_mask(mask, inputs))
         changed = interpolate_out(inputs.detach(), remove_mask, mask)
         wanted = as_per_trajectory("targets must be", targets, len(inputs))
         require_finite("targets", wanted)
         answer = predictions(function, changed)
+        require_finite("predictions of function", answer)
         dtype = at_least_float32(answer, wanted)
-        return float(error(answer.to(dtype), wanted.to(answer.device, dtype)))
+        found: Any = error(answer.to(dtype), wanted.to(answer.device, dtype))
+        if isinstance(found, Tensor) and found.numel() == 1:
+            found = found.item()
+        require("error of the predictions", found, "be finite")
+        return float(found)

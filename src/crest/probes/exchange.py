@@ -12,6 +12,7 @@ from crest.arrays import Signals, StepMask
 from crest.background import SIGMA, split
 from crest.background.interpolation import nearest_valid, values_at
 from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite, require_series
 from crest.probes.batches import batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
@@ -104,6 +105,7 @@ class Exchange:
         return "\n".join(rows)
 
 
+@door_leaving("function")
 def exchange_test(
     function: Callable[..., Tensor],
     inputs: Tensor,

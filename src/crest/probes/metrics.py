@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from crest.checks.doors import door
 from crest.probes.credit import credit
 
 try:
@@ -19,6 +20,7 @@ except ImportError as error:
 AVERAGES = ("ecm", "precision", "cie", "chance")
 
 
+@door
 class CreditInEvent(Metric):
     """Averages of ECM, Prec@|E|, CiE@1 and chance level over all trajectories seen so far.
 

@@ -9,9 +9,11 @@ from torch import Tensor
 
 from crest.arrays import StepFlags, StridedEvents, StridedScores, at_least_float32
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_flags, require_tensor
 
 
+@door
 def events_at(events: StepFlags, steps: int) -> StridedEvents:
     """Events (B, T) of the inputs as events (B, steps) of the features: True where any input step of the stretch is.
 
@@ -41,6 +43,7 @@ def events_at(events: StepFlags, steps: int) -> StridedEvents:
     return before[:, stop] > before[:, start]
 
 
+@door
 def scores_at(scores: Tensor, steps: int) -> StridedScores:
     """Scores (B, S) of the features as scores (B, steps) of the inputs: each input step has that of its stretch.
 

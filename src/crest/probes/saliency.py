@@ -7,11 +7,13 @@ from torch import Tensor
 
 from crest.arrays import StepScores, at_least_float32
 from crest.checks.arguments import require_choice
+from crest.checks.doors import door
 from crest.checks.tensors import predictions, require_series
 
 _ORDERS = {"l2": 2.0, "l1": 1.0, "max": float("inf")}
 
 
+@door
 def saliency(function: Callable[[Tensor], Tensor], inputs: Tensor, reduce: str = "l2") -> StepScores:
     """Size of the input gradient at each step, (B, T), non-negative, without a graph.
 

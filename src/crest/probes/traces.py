@@ -7,6 +7,7 @@ from torch import Tensor
 
 from crest.arrays import StepScores, valid_steps
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import (
     as_flags,
     as_mask,
@@ -59,6 +60,7 @@ class Traces:
     rows: list[Trace]
 
 
+@door
 def step_traces(
     signals: Tensor,
     features: Tensor,

@@ -4,6 +4,7 @@ import inspect
 from typing import Any
 
 from crest.checks.arguments import require_choice, require_known
+from crest.checks.doors import door, door_leaving
 from crest.readouts.attention import AttentionReadout
 from crest.readouts.base import EventReadout, Readout
 from crest.readouts.config import CrestConfig
@@ -35,7 +36,11 @@ READOUTS: dict[str, type[Readout]] = {
 REFERENCES: dict[str, type[EventReadout]] = {"event_window": EventWindowReadout}
 """Readouts that see the events: references, never competitors."""
 
+for _public in (Readout, EventReadout, CrestConfig, *READOUTS.values(), *REFERENCES.values()):
+    door_leaving("config", hidden="be a whole number, 1 or more")(_public)
 
+
+@door
 def make_readout(name: str, width: int, **options: Any) -> Readout | EventReadout:
     """The readout of that name for features with `width` channels.
 

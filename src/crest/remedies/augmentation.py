@@ -11,9 +11,11 @@ from torch.utils.data import default_collate, get_worker_info
 
 from crest.arrays import Signals, StepMask
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 
+@door
 class Augmentation(nn.Module, abc.ABC):
     """Signals in, changed signals out, in training mode; the identity in evaluation mode. Labels stay.
 
@@ -89,6 +91,7 @@ class Augmentation(nn.Module, abc.ABC):
         return f"probability={self.probability}" + (", channels_first=True" if self.channels_first else "")
 
 
+@door
 class Collation:
     """A collate function whose batches pass an augmentation; `Augmentation.collate` makes it.
 

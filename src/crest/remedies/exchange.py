@@ -10,6 +10,7 @@ from crest.background.interpolation import nearest_valid, values_at
 from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
 from crest.checks.arguments import require, require_choice
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 from crest.remedies.augmentation import Augmentation
 from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
@@ -18,6 +19,7 @@ Donors: TypeAlias = Literal["random", "far"]
 """Who gives its background: any other row, or one of the half whose level is farthest from the row's own."""
 
 
+@door
 def exchange_background(
     signals: Signals,
     *,
@@ -75,6 +77,7 @@ def exchange_background(
     return torch.where(changed.unsqueeze(-1), (transient + given).to(signals.dtype), signals)
 
 
+@door
 class ExchangeBackground(Augmentation):
     """`exchange_background` as a layer, in training mode only; `collate` makes a loader do it.
 

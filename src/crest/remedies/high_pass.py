@@ -8,12 +8,14 @@ from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
 from crest.background.transience import from_first_step
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 # What these leave does not depend on the level. Without it nothing of a small transient on a large level is rounded away.
 _TAKES_LEVEL = ("level", "slow", "core")
 
 
+@door
 class HighPass(nn.Module):
     """The signals less their background, for the front of a model. No parameters.
 

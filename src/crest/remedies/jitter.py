@@ -4,10 +4,12 @@ import torch
 
 from crest.arrays import Signals, StepMask, valid_steps
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.remedies.augmentation import Augmentation
 from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
 
 
+@door
 class JitterLevel(Augmentation):
     """Adds a random constant to each channel of some rows, in training mode only.
 

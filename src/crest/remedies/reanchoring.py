@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.checks.tensors import require_finite
 from crest.readouts.config import CrestConfig
 from crest.readouts.crest import CrestReadout
@@ -23,6 +24,7 @@ PENALTIES = tuple(10.0 ** (half / 2) for half in range(-12, 7))
 """Penalties that `reanchor` tries, two to a decade. Our choice: docs/choices.md#reanchoring"""
 
 
+@door
 def reanchor(
     model: nn.Module,
     batches: Iterable[Any],

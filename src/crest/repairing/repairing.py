@@ -12,6 +12,7 @@ from torch import nn
 from crest.background import SIGMA
 from crest.candidates import Candidate
 from crest.checks.arguments import require, require_choice
+from crest.checks.doors import door_leaving
 from crest.choice import choose
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, CELLS, TRAJECTORIES
@@ -26,6 +27,7 @@ from crest.replacement.slot import Layout
 from crest.rng import scope
 
 
+@door_leaving("model", "fit")
 def repair(
     model: nn.Module,
     train_batches: Iterable[Any],

@@ -6,11 +6,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from crest.checks.doors import door_leaving
 from crest.readouts.base import Readout
 from crest.replacement.conventions import known_convention, seen_convention
 from crest.replacement.slot import Convention, Layout, PoolingSlot
 
 
+@door_leaving("readout")
 def replace_pooling(
     model: nn.Module,
     path: str,

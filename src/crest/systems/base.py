@@ -11,6 +11,7 @@ import torch
 
 from crest import rng
 from crest.checks.arguments import require_fields, require_shape
+from crest.checks.doors import door
 from crest.floats import Floats
 
 
@@ -23,6 +24,7 @@ class Tensors(NamedTuple):
     proxy: torch.Tensor | None
 
 
+@door
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Trajectories:
     """N trajectories of T steps and C channels, with one label each.
@@ -106,6 +108,7 @@ class Trajectories:
         return f"Trajectories({'; '.join(parts)})"
 
 
+@door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Splits:
     """Training, in-distribution and out-of-distribution trajectories of one system and seed."""
@@ -124,6 +127,7 @@ class Splits:
                 )
 
 
+@door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sizes:
     """Trajectories per split; the paper's numbers unless given."""

@@ -15,6 +15,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+from crest.checks.arguments import require
+from crest.checks.doors import door
 from crest.floats import Floats
 from crest.systems.base import Splits, Trajectories
 
@@ -80,6 +82,7 @@ def _surroundings(signal: Floats, events: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(level / np.maximum(weight, 1e-9))
 
 
+@door
 def global_features(data: Trajectories) -> Floats:
     """Mean and spread of every channel over all steps, (N, 2 C): what averaging leaves."""
     x = data.x.astype(float)
@@ -93,6 +96,7 @@ EVENT_FEATURES: dict[str, FeatureMap] = {
 """The hand-designed features of each simulator, by its name."""
 
 
+@door
 def read_by_ridge(splits: Splits, features: FeatureMap, degree: int = 1) -> Errors:
     """Errors of ridge regression on the features and their products up to `degree`, fitted on training."""
     reader = make_pipeline(
@@ -101,9 +105,17 @@ def read_by_ridge(splits: Splits, features: FeatureMap, degree: int = 1) -> Erro
         StandardScaler(),
         RidgeCV(alphas=np.logspace(-4, 3, 15)),
     )
-    reader.fit(features(splits.train), splits.train.y)
+    require("degree", degree, "be a whole number, 1 or more")
+
+    def read(split: Trajectories) -> Floats:
+        values = features(split)
+        if not isinstance(values, np.ndarray) or values.ndim != 2 or len(values) != len(split):
+            raise ValueError(f"features must return an array of shape (N, F), N = {len(split)}")
+        return values
+
+    reader.fit(read(splits.train), splits.train.y)
     rms = [
-        float(np.sqrt(np.mean((reader.predict(features(split)) - split.y) ** 2)))
+        float(np.sqrt(np.mean((reader.predict(read(split)) - split.y) ** 2)))
         for split in (splits.id, splits.ood)
     ]
     return Errors(*rms)

@@ -7,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from crest.checks.arguments import require_fields
+from crest.checks.doors import door
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import CUE_CLIP, biased_labels
 from crest.systems.kernels.gear import simulate_gear
 
 
+@door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GearSystem:
     """Two inertias coupled by a gear mesh whose stiffness drops while the faulty tooth is engaged.

@@ -7,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from crest.checks.arguments import require_fields
+from crest.checks.doors import door
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
 from crest.systems.bias import biased_labels
 from crest.systems.kernels.impact import simulate_impact
 
 
+@door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ImpactSystem:
     """A damped oscillator of unit mass and stiffness, driven by a sine, that meets a wall behind a gap.

@@ -10,6 +10,7 @@ times as hard) are left out. `OUTSIDE` are the two that the paper itself puts ou
 from typing import Any
 
 from crest.checks.arguments import require_choice, require_known
+from crest.checks.doors import door
 from crest.systems.cwru import CwruSystem
 from crest.systems.gear import GearSystem
 from crest.systems.impact import ImpactSystem
@@ -54,6 +55,7 @@ SIMULATORS: dict[str, type[GearSystem] | type[ImpactSystem]] = {"gear": GearSyst
 """The simulated systems by name."""
 
 
+@door
 def regime(system: str, name: str = "default") -> GearSystem | ImpactSystem:
     """The simulator in a named regime.
 
@@ -79,6 +81,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
 """Named settings of every system: the simulators' regimes, and what the bearings' split holds out."""
 
 
+@door
 def make_system(
     system: str, setting: str = "default", **changes: Any
 ) -> GearSystem | ImpactSystem | CwruSystem:

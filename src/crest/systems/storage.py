@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from crest.checks.doors import door
 from crest.files import whole_file
 from crest.systems.archives import read_archive
 from crest.systems.base import Trajectories
@@ -14,6 +15,7 @@ TRAJECTORY_FORMAT = "crest-trajectories-1"
 _OPTIONAL = ("events", "proxy")
 
 
+@door
 def save(trajectories: Trajectories, path: Path) -> None:
     """Write one compressed npz; it appears under its name only when it is whole.
 
@@ -43,6 +45,7 @@ def save(trajectories: Trajectories, path: Path) -> None:
         np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
 
 
+@door
 def load(path: Path, *, largest: int | None = None) -> Trajectories:
     """Read what `save` wrote; any other or damaged file is refused by name.
 

@@ -8,10 +8,12 @@ Arguments are numbers or arrays and broadcast.
 import numpy as np
 
 from crest.checks.arguments import as_numbers
+from crest.checks.doors import door
 from crest.floats import Floats, Numbers, Values
 from crest.theory.dilution import risk_ood_from_snr
 
 
+@door
 def anchored_snr(precision: Numbers, K: Numbers, s0: Numbers) -> Values:
     """Event signal-to-noise ratio of the mean over the selected steps, pi^2 K / s0^2 (Proposition 2).
 
@@ -25,6 +27,7 @@ def anchored_snr(precision: Numbers, K: Numbers, s0: Numbers) -> Values:
     return precision**2 * K / s0**2
 
 
+@door
 def anchored_risk_ood(
     precision: Numbers,
     K: Numbers,
@@ -69,6 +72,7 @@ def _selection(
     return pi, K, T, epsilon
 
 
+@door
 def anchored_snr_blend(
     *,
     alpha: Numbers,
@@ -100,6 +104,7 @@ def anchored_snr_blend(
     return signal**2 / (s0**2 * (alpha**2 / K + (1 - alpha**2) / T))
 
 
+@door
 def best_anchor_weight(*, precision: Numbers, K: Numbers, T: Numbers, epsilon: Numbers) -> Values:
     """Weight alpha in [0, 1] at which `anchored_snr_blend` peaks: (pi - epsilon) K / (epsilon (T - K)).
 
@@ -115,6 +120,7 @@ def best_anchor_weight(*, precision: Numbers, K: Numbers, T: Numbers, epsilon: N
     return np.clip((pi - epsilon) * K / (epsilon * (T - K)), 0.0, 1.0)
 
 
+@door
 def contrast_snr_blend(
     *,
     alpha: Numbers,

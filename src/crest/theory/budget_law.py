@@ -5,12 +5,14 @@ It speaks of the event channel alone. Arguments are numbers or arrays and broadc
 
 import numpy as np
 
-from crest.checks.arguments import as_numbers
+from crest.checks.arguments import as_numbers, require
+from crest.checks.doors import door
 from crest.floats import Floats, Numbers, Values
 from crest.theory.anchoring import anchored_snr
 from crest.theory.two_channel import fit_reader, reader_risk
 
 
+@door
 def best_precision(K: Numbers, L: Numbers) -> Values:
     """Precision of the best selector of K steps when L are events, pi(K) = min(1, L / K).
 
@@ -23,6 +25,7 @@ def best_precision(K: Numbers, L: Numbers) -> Values:
     return np.minimum(1.0, L / K)
 
 
+@door
 def budget_risk(K: Numbers, L: Numbers, s0: Numbers) -> Values:
     """Risk of the best selector of K steps, R(K) = s0^2 / (pi(K)^2 K + s0^2) (Theorem 1).
 
@@ -36,6 +39,7 @@ def budget_risk(K: Numbers, L: Numbers, s0: Numbers) -> Values:
     return 1 / (1 + anchored_snr(best_precision(K, L), K, s0))
 
 
+@door
 def best_budget(L: Numbers) -> Values:
     """Budget K at which `budget_risk` is smallest: the event support L itself (Theorem 1).
 
@@ -47,6 +51,7 @@ def best_budget(L: Numbers) -> Values:
     return as_numbers("L", L, "be 1 or more") + 0.0
 
 
+@door
 def simulated_budget_risk(K: int, L: int, s0: float, n: int, generator: np.random.Generator) -> float:
     """Risk of the ideal selector by experiment: a reader fitted to n means of K steps, on n fresh ones.
 
@@ -56,6 +61,7 @@ def simulated_budget_risk(K: int, L: int, s0: float, n: int, generator: np.rando
         >>> round(simulated_budget_risk(10, 10, 1.0, 20_000, np.random.default_rng(0)), 2)
         0.09
     """
+    require("n", n, "be a whole number, 1 or more")
     precision = best_precision(K, L)
     spread = as_numbers("s0", s0, "be positive") / np.sqrt(K)
 

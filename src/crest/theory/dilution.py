@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crest.checks.arguments import as_numbers
+from crest.checks.doors import door
 from crest.floats import Numbers, Values
 
 
@@ -20,6 +21,7 @@ class ReaderWeights(NamedTuple):
     w1: Values
 
 
+@door
 def event_snr(*, epsilon: Numbers, T: Numbers, s0: Numbers) -> Values:
     """Signal-to-noise ratio of the pooled event channel, S_E = epsilon^2 T / s0^2.
 
@@ -33,6 +35,7 @@ def event_snr(*, epsilon: Numbers, T: Numbers, s0: Numbers) -> Values:
     return epsilon**2 * T / s0**2
 
 
+@door
 def background_snr(*, epsilon: Numbers, T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """Signal-to-noise ratio of the pooled background channel, S_B = (1 - epsilon) gamma^2 T / s1^2.
 
@@ -51,7 +54,8 @@ def _full_background_snr(T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     return gamma**2 * T / s1**2
 
 
-def risk_ood_from_snr(event: Values, background: Values) -> Values:
+@door
+def risk_ood_from_snr(event: Numbers, background: Numbers) -> Values:
     """Out-of-distribution risk of a least-squares reader with these two ratios, S_E and S_B.
 
     The reader keeps S_E / (1 + S) of y once the cue is gone, and all of its noise S / (1 + S)^2. The risk
@@ -61,10 +65,13 @@ def risk_ood_from_snr(event: Values, background: Values) -> Values:
         >>> print(risk_ood_from_snr(np.float64(0.0), np.float64(1.0)))
         1.25
     """
+    event = as_numbers("event", event, "be 0 or more")
+    background = as_numbers("background", background, "be 0 or more")
     total = event + background
     return ((1 + background) / (1 + total)) ** 2 + total / (1 + total) ** 2
 
 
+@door
 def risk_id(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """In-distribution risk of the pooled reader, R_id = 1 / (1 + S) (Proposition 1).
 
@@ -76,6 +83,7 @@ def risk_id(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamma: Nu
     return 1 / (1 + event + background_snr(epsilon=epsilon, T=T, s1=s1, gamma=gamma))
 
 
+@door
 def risk_ood(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """Risk of the same reader once the cue is gone, ((1 + S_B) / (1 + S))^2 + S / (1 + S)^2 (Proposition 1).
 
@@ -87,6 +95,7 @@ def risk_ood(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamma: N
     return risk_ood_from_snr(event, background_snr(epsilon=epsilon, T=T, s1=s1, gamma=gamma))
 
 
+@door
 def risk_id_limit(*, T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """Limit of R_id as epsilon goes to 0 at fixed T: 1 / (1 + S_B) with S_B = gamma^2 T / s1^2.
 
@@ -99,6 +108,7 @@ def risk_id_limit(*, T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     return 1 / (1 + _full_background_snr(T, s1, gamma))
 
 
+@door
 def risk_ood_limit(*, T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """Limit of R_ood as epsilon goes to 0 at fixed T: 1 + S_B / (1 + S_B)^2, which exceeds 1.
 
@@ -112,6 +122,7 @@ def risk_ood_limit(*, T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     return 1 + background / (1 + background) ** 2
 
 
+@door
 def credit_share(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """Event credit share of the pooled reader, rho_E = S_E / S (Proposition 1).
 
@@ -123,6 +134,7 @@ def credit_share(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamm
     return event / (event + background_snr(epsilon=epsilon, T=T, s1=s1, gamma=gamma))
 
 
+@door
 def credit_share_order(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """Local order of the credit share in epsilon, d log rho_E / d log epsilon, which goes to 2.
 
@@ -138,6 +150,7 @@ def credit_share_order(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers
     return (1 - share) * (2 + epsilon / (1 - epsilon))
 
 
+@door
 def reader_weights(
     *, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers, gamma: Numbers
 ) -> ReaderWeights:
@@ -153,6 +166,7 @@ def reader_weights(
     return ReaderWeights(w0=epsilon * T / s0**2 * risk, w1=gamma * T / s1**2 * risk)
 
 
+@door
 def sensitivity_ratio(*, epsilon: Numbers, s0: Numbers, s1: Numbers, gamma: Numbers) -> Values:
     """Ratio of the reader's input sensitivities, w0 / w1 = epsilon s1^2 / (gamma s0^2) (Corollary 1).
 

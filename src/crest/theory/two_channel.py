@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crest.checks.arguments import require_fields
+from crest.checks.arguments import require, require_fields, require_shape
+from crest.checks.doors import door
 from crest.floats import Floats
 
 
@@ -32,6 +33,7 @@ class Risks(NamedTuple):
     ood: float
 
 
+@door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TwoChannel:
     """The two-channel generative model: an event channel, and a background channel that carries a cue.
@@ -105,6 +107,7 @@ class TwoChannel:
             contiguous: One event of L consecutive steps at a random place, instead of L steps anywhere. The
                 law of the pooled means is the same.
         """
+        require("n", n, "be a whole number, 1 or more")
         y = generator.standard_normal(n)
         if contiguous:
             lag = np.arange(self.T) - generator.integers(0, self.T - self.event_steps + 1, (n, 1))
@@ -121,6 +124,7 @@ class TwoChannel:
         Given y they are independent Gaussians: m0 = epsilon y + s0 xi / sqrt(T) averages T noises, and
         m1 = (1 - epsilon) g y + s1 sqrt((1 - epsilon) / T) xi only the (1 - epsilon) T noises off the events.
         """
+        require("n", n, "be a whole number, 1 or more")
         cue = self.gamma if g is None else g
         background = 1 - self.epsilon
         y = generator.standard_normal(n)
@@ -129,6 +133,7 @@ class TwoChannel:
         return PooledMeans(np.stack([m0, m1], axis=-1), y)
 
 
+@door
 def fit_reader(means: Floats, y: Floats) -> Floats:
     """Least-squares weights (d,) of the linear reader y ~ means @ weights; means is (n, d).
 
@@ -138,10 +143,12 @@ def fit_reader(means: Floats, y: Floats) -> Floats:
         >>> fit_reader(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([3.0, 4.0]))
         array([3., 2.])
     """
+    _require_samples(means, y)
     # the normal equations read the samples once; lstsq would factor millions of rows for two columns
     return np.asarray(np.linalg.solve(means.T @ means, means.T @ y))
 
 
+@door
 def reader_risk(weights: Floats, means: Floats, y: Floats) -> float:
     """Mean squared error of the reader over the mean square of y (the paper's normalized risk).
 
@@ -149,9 +156,20 @@ def reader_risk(weights: Floats, means: Floats, y: Floats) -> float:
         >>> reader_risk(np.array([0.0]), np.array([[1.0], [2.0]]), np.array([1.0, -1.0]))
         1.0
     """
+    _require_samples(means, y)
+    require_shape("weights", weights, "(d,)", means.shape[1:])
+    require("weights", weights, "be finite")
     return float(np.mean((y - means @ weights) ** 2) / np.mean(y**2))
 
 
+def _require_samples(means: Floats, y: Floats) -> None:
+    require_shape("means", means, "(n, d)", (None, None))
+    require_shape("y", y, "(n,)", means.shape[:1])
+    require("means", means, "be finite")
+    require("y", y, "be finite")
+
+
+@door
 def simulated_risks(model: TwoChannel, n: int, generator: np.random.Generator) -> Risks:
     """Risks of a reader fitted to n in-distribution samples, on n fresh samples of either kind.
 

@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 from crest.lab.evidence.experiment import Experiment, Found, distinct
 from crest.lab.evidence.shown import Shown
 from crest.lab.runs.grid import grid
+from crest.lab.runs.packed import line_of
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.study import Study
@@ -107,6 +109,19 @@ def test_a_piece_of_a_damaged_record_names_its_file(tmp_path: Path) -> None:
     (tmp_path / f"{spec.id}.json").write_text("{}")
     with pytest.raises(ValueError, match=f"{spec.id}.json is not a record"):
         experiment((spec,)).piece(Store(tmp_path))
+
+
+@pytest.mark.parametrize("form", ["file", "line"])
+def test_a_record_with_the_spec_of_another_run_is_refused(form: str, tmp_path: Path) -> None:
+    spec, other = tiny(seed=1000), tiny(seed=1001)
+    store, edited = Store(tmp_path), dataclasses.replace(made_up(spec), spec=other)
+    if form == "file":
+        store.path(spec.id).write_text(edited.to_json())
+    else:
+        store.packed.path.write_bytes(line_of(edited)[0] + b"\n")
+    message = f"the record of {spec.id} in .* must hold the spec of its run, got that of {other.id}: restore"
+    with pytest.raises(ValueError, match=message):
+        experiment((spec,)).piece(store)
 
 
 def test_a_quick_experiment_keeps_the_settings_and_leaves_the_reported_seeds_alone() -> None:

@@ -1,5 +1,6 @@
 """The page in a browser: it opens from the disk, asks for nothing, and answers to its controls."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -134,6 +135,26 @@ def test_each_select_of_the_explorer_changes_the_picture(visit: Callable[..., An
         assert seen[-1][1] != seen[-2][1], name
     assert "Prediction of attention (dot)" in seen[1][1]
     assert tab.locator("#explorer-readout").evaluate("(s) => s.selectedOptions[0].text") == "attention (dot)"
+
+
+def test_names_are_text_and_nothing_else(browser: Any, tmp_path: Path) -> None:
+    name = '<a href="https://example.org">a &amp; b</a> %{y} <i>c</i>'
+    (record, *_) = records()
+    assert record.traces is not None
+    traces = dataclasses.replace(record.traces, channels=[name, *record.traces.channels[1:]])
+    path = tmp_path / "report.html"
+    path.write_text(page([piece()], [dataclasses.replace(record, traces=traces)], title="Names"))
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    tab.wait_for_selector("#explorer-plot[data-drawn]")
+    assert tab.locator("#explorer-plot svg a").count() == 0
+    assert name in tab.locator("#explorer-plot .annotation-text").first.evaluate("(text) => text.textContent")
+    tab.evaluate("Plotly.Fx.hover('explorer-plot', [{ curveNumber: 0, pointNumber: 3 }])")
+    tab.wait_for_selector("#explorer-plot .hovertext", state="attached", timeout=5000)
+    shown = tab.locator("#explorer-plot .hovertext").first.evaluate("(box) => box.textContent")
+    assert name in shown
+    assert tab.locator("#explorer-plot svg a").count() == 0
+    tab.close()
 
 
 def test_the_explorer_shows_the_numbers_of_the_record(visit: Callable[..., Any]) -> None:

@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,14 @@ def test_rows_rise_in_label_and_hold_the_signals(system: str, tmp_path: Path) ->
     np.testing.assert_array_equal(first, data.x[data.y.argmin(), :, 0])
     figure.savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_names_of_channels_are_not_taken_for_formulas(tmp_path: Path) -> None:
+    data = regime("gear").splits(1000, Sizes(train=2, id=1, ood=1)).train
+    channels = ("$\\frac$", *data.channels[1:])
+    figure = system_figure(dataclasses.replace(data, channels=channels, source="$_$"), rows=1)
+    figure.savefig(tmp_path / "figure.png")
+    assert figure.axes[0].get_title(loc="left") == "$\\frac$"
 
 
 def test_a_part_can_be_shown_and_rows_are_checked() -> None:

@@ -57,6 +57,30 @@ def test_all_bad_rows_are_listed_with_their_lines(tmp_path: Path) -> None:
     assert "  line 13: condition must not be empty" in lines
 
 
+def test_names_that_no_file_can_have_are_bad_rows(tmp_path: Path) -> None:
+    for name in ("good", "fine", "last"):
+        np.save(tmp_path / f"{name}.npy", np.zeros(20))
+    (tmp_path / "circle.npy").symlink_to(tmp_path / "circle.npy")
+    (tmp_path / "objects.npy").write_bytes(b"\x80\x04K\x01.")
+    rows = {
+        3: ("a\0b.npy,1,", "does not exist"),
+        4: (f"{'n' * 300}.npy,1,", "File name too long"),
+        5: ("circle.npy,1,", "circle.npy'"),
+        6: (f"fine.npy,1,{'n' * 300}.npy", "File name too long"),
+        7: ("last.npy,1,a\0b.npy", "does not exist"),
+    }
+    path = table(tmp_path, "file,label,events", "good.npy,1,objects.npy", *(row for row, _ in rows.values()))
+    with pytest.raises(ValueError, match="got 6 problems in 6 of 6 rows") as caught:
+        load_recordings(path, window=8, sample_rate=1, events="events")
+    lines = str(caught.value).splitlines()[1:]
+    assert (
+        lines[0] == "  line 2: event file 'objects.npy' cannot be read: it is not a .npy file by its content"
+    )
+    for line, (number, (_, reason)) in zip(lines[1:], rows.items(), strict=True):
+        assert line.startswith(f"  line {number}: ")
+        assert reason in line
+
+
 def test_a_long_list_of_bad_rows_is_cut_and_counted(tmp_path: Path) -> None:
     path = table(tmp_path, "file,label", *(f"{number}.npy,1" for number in range(300)))
     with pytest.raises(ValueError, match="300 problems in 300 of 300 rows") as caught:

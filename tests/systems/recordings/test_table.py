@@ -43,6 +43,27 @@ def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
     assert "line 5: file" in str(caught.value)
 
 
+def test_a_parquet_reader_may_raise_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged schema asked for integers of more than 64 bits, and pyarrow has a NotImplementedError for it."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def fails(path: Path) -> None:
+        raise NotImplementedError("Integers with more than 64 bits not implemented")
+
+    monkeypatch.setattr(parquet, "ParquetFile", fails)
+    (tmp_path / "table.parquet").touch()
+    with pytest.raises(
+        ValueError, match=r"^table must be a Parquet file, got .*table\.parquet': Integers with"
+    ):
+        load_recordings(tmp_path / "table.parquet", window=8)
+
+
+def test_a_cell_that_is_too_long_has_its_line(tmp_path: Path) -> None:
+    path = table(tmp_path, "file,label", "a.npy,1", f"{'n' * 200_000},1")
+    with pytest.raises(ValueError, match=r"^table must be CSV in UTF-8, got line 3 of .*: field larger than"):
+        load_recordings(path, window=8)
+
+
 def test_missing_columns_list_what_is_there(three: Path) -> None:
     with pytest.raises(ValueError, match=r"got label='y', proxy='p'; .* has file, label, speed, cue, events"):
         load_recordings(three, window=8, sample_rate=1, label="y", proxy="p")

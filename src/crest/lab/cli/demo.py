@@ -49,7 +49,7 @@ def demo(*, output: Path | None = None, quick: bool = False) -> None:
         raise SystemExit(f"crest: what went wrong is in {store.folder}/*.error")
     # The catalog does not have this experiment, so `crest run` cannot make it again.
     piece = dataclasses.replace(experiment.piece(store), command="crest demo")
-    explored = [store.read(spec.id) for spec in experiment.runs]
+    explored = [store.record(spec) for spec in experiment.runs]
     place = output / "page.html"
     intro = f"{TRIAL}\n\n{DEMO_INTRO}" if quick else DEMO_INTRO
     with whole_file(place) as file:

@@ -91,8 +91,8 @@ def report(
     else:
         from crest.lab.report.page import page
 
-        ids = [spec.id for one in chosen for spec in one.runs if "traces" in spec.measures]
-        explored = [store.read(name) for name in dict.fromkeys(ids) if name in store]
+        traced = [spec for one in chosen for spec in one.runs if "traces" in spec.measures]
+        explored = [store.record(spec) for spec in dict.fromkeys(traced) if spec.id in store]
         intro = f"{TRIAL}\n\n{INTRO}" if quick else INTRO
         with whole_file(place) as file:
             file.write(page(pieces, explored, title=TITLE, intro=intro).encode())

@@ -94,7 +94,7 @@ class Experiment:
     def piece(self, store: Store) -> Piece:
         """What the store's records show so far. It reads records and trains nothing."""
         there = store.ids()
-        records = {spec.id: store.read(spec.id) for spec in self.runs if spec.id in there}
+        records = {spec.id: store.record(spec) for spec in self.runs if spec.id in there}
         studies = {study.name: study.read(store.folder) for study in self.studies if study.done(store.folder)}
         return Piece(
             name=self.name,

@@ -41,14 +41,14 @@ def system_figure(data: Trajectories, rows: int = 4, steps: int | None = None) -
             panel.spines[["top", "right"]].set_visible(False)
             panel.tick_params(colors=_QUIET, labelsize=8)
             if row == 0:
-                panel.set_title(name, loc="left", fontsize=10)
+                panel.set_title(name, loc="left", fontsize=10, parse_math=False)
         cue = "" if data.proxy is None else f"\ncue {data.proxy[index]:+.2f}"
         axes[row, 0].set_ylabel(f"y {data.y[index]:+.2f}{cue}", fontsize=9, color=_QUIET)
     for panel in axes[-1]:
         panel.set_xlabel(f"step, {data.sample_rate:g} per unit of time", fontsize=9, color=_QUIET)
     shaded = "" if data.events is None else "; events shaded"
     shaded += ", their core darker" if "core" in data.extra else ""
-    figure.suptitle(f"{data.source}{shaded}", x=0.01, ha="left", fontsize=11)
+    figure.suptitle(f"{data.source}{shaded}", x=0.01, ha="left", fontsize=11, parse_math=False)
     return figure
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 
 from crest.checks.arguments import require_choice, require_fields, require_known
+from crest.checks.doors import door_leaving
 from crest.lab.encoders import ENCODERS
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import OBJECTIVES, make_objective
@@ -35,6 +36,7 @@ _PARTS: dict[str, Mapping[str, Any]] = {
 }
 
 
+@door_leaving("seed", "observe_every")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class RunSpec:
     """One training run.

@@ -8,9 +8,10 @@ import os
 import re
 from pathlib import Path
 
-from crest.files import named_by, sweep_partials, whole_file
+from crest.files import lasting_folder, named_by, sweep_partials, whole_file
 from crest.lab.runs.packed import Packed, record_of
 from crest.lab.runs.record import Record
+from crest.lab.runs.spec import RunSpec
 
 _RECORD = ".json"
 _ERROR = ".error"
@@ -75,7 +76,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            lasting_folder(folder)
         except OSError as error:
             raise ValueError(
                 f"folder must be a folder or a place for one, got {folder} ({error.strerror})"
@@ -126,6 +127,20 @@ class Store:
         except FileNotFoundError:
             return self.packed.read(id)
         return record_of(content, id, place=str(path), remedy="move it away, and its run is done again")
+
+    def record(self, spec: RunSpec) -> Record:
+        """The record of a spec; as `read`, and a ValueError where it holds the spec of another run.
+
+        A stale record has an id that no spec has any more. So under the id of a spec as it is now there can be no
+        other one, unless somebody edited the record.
+        """
+        record = self.read(spec.id)
+        if record.stale:
+            raise ValueError(
+                f"the record of {spec.id} in {self.folder} must hold the spec of its run, got that of "
+                f"{record.spec.id}: restore it from version control, or remove it, and its run is done again"
+            )
+        return record
 
     def write(self, record: Record) -> Path:
         """Put a record on the disk and forget an earlier failure of its run; its path."""

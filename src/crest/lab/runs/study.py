@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crest.files import whole_file
+from crest.files import lasting_folder, whole_file
 from crest.lab.runs.provenance import commit, versions
 
 FOLDER = "studies"
@@ -72,7 +72,7 @@ class Study:
             "commit": commit(),
         }
         path = self.path(folder)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        lasting_folder(path.parent)
         with whole_file(path) as file:
             file.write((json.dumps(kept, allow_nan=False) + "\n").encode())
         return True
@@ -91,7 +91,7 @@ def copy_studies(source: Path, target: Path) -> list[str]:
             raise ValueError(f"{path} is the result of {named}: remove it, or give it that name")
         place = target / FOLDER / path.name
         if not (place.exists() and place.read_bytes() == content):
-            place.parent.mkdir(exist_ok=True)
+            lasting_folder(place.parent)
             with whole_file(place) as file:
                 file.write(content)
             copied.append(path.stem)

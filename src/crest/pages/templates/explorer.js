@@ -9,6 +9,9 @@
 
   const signed = (value) => (value === null ? "unknown" : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3));
   const percent = (share) => (100 * share).toFixed(1) + " %";
+  // For plotly, which reads tags, entities and %{...} in texts: a channel's name is text and nothing else.
+  const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
+  const plain = (text) => text.replace(/[&<>{]/g, (letter) => ENTITIES[letter]);
   const steps = (values) => values.map((_, step) => step);
 
   function fill(select, names, chosen) {
@@ -78,8 +81,8 @@
   }
 
   const line = (name, y, ink, more = {}) => ({
-    type: "scatter", mode: "lines", name, x: steps(y), y, line: { color: ink, width: 1.4 },
-    hovertemplate: `<b>${name}</b><br>step %{x}: %{y:.4g}<extra></extra>`, showlegend: false, ...more,
+    type: "scatter", mode: "lines", name: plain(name), x: steps(y), y, line: { color: ink, width: 1.4 },
+    hovertemplate: `<b>${plain(name)}</b><br>step %{x}: %{y:.4g}<extra></extra>`, showlegend: false, ...more,
   });
 
   // Rows from the top: a title and its lines each.
@@ -138,7 +141,7 @@
         ...(title.startsWith("selected") ? { range: [0, 1.05] } : title.startsWith("credit") ? { rangemode: "tozero" } : {}),
       };
       layout.annotations.push({
-        text: `<b>${title}</b>`, xref: "paper", yref: `y${suffix} domain`, x: 0, y: 1, yshift: 3,
+        text: `<b>${plain(title)}</b>`, xref: "paper", yref: `y${suffix} domain`, x: 0, y: 1, yshift: 3,
         xanchor: "left", yanchor: "bottom", showarrow: false,
       });
       for (const trace of lines) data.push({ ...trace, xaxis: "x", yaxis: "y" + suffix });

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from crest import rng
 from crest.checks.arguments import require_choice, require_fields
+from crest.checks.doors import door
 from crest.floats import Floats
 from crest.systems.base import Sizes, Splits, Trajectories
 from crest.systems.cwru.files import RECORDINGS, RecordingFile, require_recordings
@@ -57,6 +58,7 @@ def _tracked(
     return recording.signal, track(recording.signal, SAMPLE_RATE, order, recording.rpm, fraction).events
 
 
+@door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CwruSystem:
     """Windows of the sixteen inner-race recordings, split by motor load or by bearing.

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from crest.checks.arguments import require
+from crest.checks.doors import door_leaving
 from crest.systems.base import Trajectories
 from crest.systems.recordings.rows import Recording, SignalFolder, common_value, read_rows
 from crest.systems.recordings.table import Columns, read_table, refuse_problems, require_columns
 from crest.systems.recordings.windows import cut_windows, window_starts
 
 
+@door_leaving("channels")
 def load_recordings(
     table: str | os.PathLike[str],
     folder: str | os.PathLike[str] | None = None,
@@ -73,7 +75,8 @@ def load_recordings(
     require("hop", hop, "be a whole number, 1 or more")
     if sample_rate is not None:
         require("sample_rate", sample_rate, "be positive")
-    if isinstance(channels, str) or (channels is not None and not channels):
+    named = isinstance(channels, list | tuple) and all(isinstance(name, str) for name in channels)
+    if channels is not None and not (named and channels):
         raise ValueError(f"channels must be a list of names, got {channels!r}")
     listing = read_table(Path(table))
     columns = Columns(file=file, label=label, condition=condition, events=events, proxy=proxy)

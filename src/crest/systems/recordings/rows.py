@@ -51,7 +51,7 @@ def read_rows(
     seen: dict[Path, int] = {}
     recordings = []
     for row in table.rows:
-        path = (files.folder / row.cells[columns.file]).resolve()
+        path = _resolved(files.folder / row.cells[columns.file])
         if row.cells[columns.file] and path in seen:
             # Its windows could come to lie in two splits.
             where = f"{table.place} {seen[path]}"
@@ -95,6 +95,14 @@ def _read_row(row: Row, columns: Columns, files: SignalFolder) -> tuple[Recordin
         events=steps,
     )
     return recording, problems
+
+
+def _resolved(path: Path) -> Path:
+    """The path without links; as it is where it can be none, which reading it reports."""
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):  # too long, with a NUL, a circle of links
+        return path
 
 
 def _windowed_signal(column: str, cell: str, files: SignalFolder) -> Signal:

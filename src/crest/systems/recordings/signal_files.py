@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crest.checks.doors import door
 from crest.systems.archives import archive_headers, array_header, require_room
 from crest.systems.recordings.mat_files import mat_arrays, read_mat
 
@@ -32,6 +33,7 @@ class _Content(NamedTuple):
     channels: tuple[str, ...] | None = None
 
 
+@door
 def read_signal(
     path: str | os.PathLike[str], key: str | None = None, *, largest: int | None = None
 ) -> Signal:
@@ -60,9 +62,8 @@ def read_signal(
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name!r}")
-    if not path.is_file():
-        raise ValueError(f"file {str(path)!r} does not exist")
+        raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name or str(path)!r}")
+    require_file("file", path)
     try:
         content = reader(path, key, largest)
     except ImportError:
@@ -72,6 +73,43 @@ def read_signal(
             f"file {path.name!r} cannot be read: {str(error) or type(error).__name__}"
         ) from error
     return Signal(as_samples(content.array, path.name), content.sample_rate, content.channels)
+
+
+def require_file(what: str, path: Path) -> None:
+    r"""Raise a ValueError if there is no such file, or if no file can have this name.
+
+    Example:
+        >>> require_file("file", Path("a\0b"))
+        Traceback (most recent call last):
+        ValueError: file 'a\x00b' does not exist
+    """
+    try:
+        there = path.is_file()
+    except (OSError, ValueError) as error:  # too long, with a NUL, in a folder that is closed to us
+        raise ValueError(f"{what} {str(path)!r} cannot be read: {error}") from error
+    if not there:
+        raise ValueError(f"{what} {str(path)!r} does not exist")
+
+
+def read_npy(path: Path, largest: int | None = None) -> npt.NDArray[Any]:
+    """The array of a .npy file, after a look at its header; nothing is unpickled.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.save(Path(folder) / "a.npy", np.arange(3))
+        ...     read_npy(Path(folder) / "a.npy").tolist()
+        [0, 1, 2]
+    """
+    _require_start(path, b"\x93NUMPY", ".npy")
+    with path.open("rb") as file:
+        header = array_header(file)
+        left = path.stat().st_size - file.tell()
+    if left < header.size:
+        raise ValueError(f"it is damaged: its header asks for {header.size} bytes, {left} follow")
+    require_room({path.name: header.size}, largest)
+    array: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+    return array
 
 
 def as_samples(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
@@ -126,14 +164,7 @@ def _chosen(names: Iterable[str], key: str | None) -> str:
 
 
 def _npy(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa: ARG001, one signature for all readers
-    _require_start(path, b"\x93NUMPY", ".npy")
-    with path.open("rb") as file:
-        header = array_header(file)
-        left = path.stat().st_size - file.tell()
-    if left < header.size:
-        raise ValueError(f"it is damaged: its header asks for {header.size} bytes, {left} follow")
-    require_room({path.name: header.size}, largest)
-    return _Content(np.load(path, allow_pickle=False))
+    return _Content(read_npy(path, largest))
 
 
 def _npz(path: Path, key: str | None, largest: int | None) -> _Content:

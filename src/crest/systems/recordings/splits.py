@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from crest import rng
 from crest.checks.arguments import require, require_choice
+from crest.checks.doors import door
 from crest.systems.base import Splits, Trajectories
 
 IdBy = Literal["block", "recording"]
@@ -23,6 +24,7 @@ class Holdout(NamedTuple):
     """Recordings that are too short to be divided, and so are in train as a whole."""
 
 
+@door
 def split_by_condition(
     trajectories: Trajectories,
     ood: str | float | Sequence[str | float],

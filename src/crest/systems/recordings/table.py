@@ -124,6 +124,7 @@ def finite_number(column: str, text: str) -> float:
 def _csv_table(path: Path) -> RecordingTable:
     rows: list[Row] = []
     problems: list[Problem] = []
+    line = 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
@@ -137,7 +138,10 @@ def _csv_table(path: Path) -> RecordingTable:
                     reason = f"must have {len(columns)} cells, as the header has, got {len(cells)}"
                     problems.append(Problem(line, reason))
                 line = reader.line_num + 1  # a quoted cell may span lines; the row is where it begins
-    except (csv.Error, UnicodeDecodeError) as error:
+    except csv.Error as error:
+        where = f"line {line} of {str(path)!r}"
+        raise ValueError(f"table must be CSV in UTF-8, got {where}: {error}") from error
+    except UnicodeDecodeError as error:
         raise ValueError(f"table must be CSV in UTF-8, got {str(path)!r}: {error}") from error
     return RecordingTable(path, "line", columns, rows, problems)
 
@@ -146,10 +150,10 @@ def _parquet_table(path: Path) -> RecordingTable:
     parquet = optional_module("pyarrow.parquet", "a Parquet table (a CSV table does not)")
     try:
         content = parquet.ParquetFile(path).read()
-    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these
+        texts = [[_text(value) for value in column.to_pylist()] for column in content.columns]
+    except Exception as error:  # damaged files make the reader raise almost anything
         raise ValueError(f"table must be a Parquet file, got {str(path)!r}: {error}") from error
     columns = tuple(str(name) for name in content.column_names)
-    texts = [[_text(value) for value in column.to_pylist()] for column in content.columns]
     rows = [
         Row(n, dict(zip(columns, cells, strict=True))) for n, cells in enumerate(zip(*texts, strict=True), 1)
     ]

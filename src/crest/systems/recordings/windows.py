@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crest.systems.recordings.signal_files import read_npy, require_file
+
 _INTERVAL = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
 
@@ -62,15 +64,15 @@ def event_steps(cell: str, length: int, folder: Path) -> npt.NDArray[np.bool_]:
 
 def _read_mask(path: Path, length: int) -> npt.NDArray[np.bool_]:
     """Boolean steps (T,) of a .npy file, one for each of `length` samples."""
+    require_file("event file", path)
     try:
-        mask = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise ValueError(f"event file {str(path)!r} does not exist") from None
+        mask = read_npy(path)
     except Exception as error:  # as with signals: anything may come
         raise ValueError(
             f"event file {path.name!r} cannot be read: {str(error) or type(error).__name__}"
         ) from error
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (length,):
-        found = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else "a .npz file"
-        raise ValueError(f"event file {path.name!r} must hold booleans of shape ({length},), got {found}")
+    if mask.dtype != np.bool_ or mask.shape != (length,):
+        raise ValueError(
+            f"event file {path.name!r} must hold booleans of shape ({length},), got {mask.dtype} {mask.shape}"
+        )
     return mask
