@@ -1,0 +1,188 @@
+"""Which steps each channel selects, compiled by numba: a threshold without a sort, and the steps around what it passes."""
+
+import numpy as np
+
+from crest.ops.kernels import compiled
+from crest.ops.lanes import (
+    LANES,
+    any_between,
+    larger,
+    load,
+    ones_from,
+    store,
+    store_flags,
+)
+
+# So many rows are counted where a series is longer, until the threshold is known roughly.
+_SAMPLE = 2048
+_MOST = 60
+
+
+@compiled
+def _count_from(series, T, stride, threshold, count):
+    """How many of every `stride`-th row are the threshold or more, in each channel of a tile."""
+    limit = load(threshold, 0)
+    n0 = limit - limit
+    n1, n2, n3 = n0, n0, n0
+    step = stride * LANES
+    whole = T - T % (4 * stride)
+    for t in range(0, whole, 4 * stride):
+        i = t * LANES
+        n0 = n0 + ones_from(load(series, i), limit)
+        n1 = n1 + ones_from(load(series, i + step), limit)
+        n2 = n2 + ones_from(load(series, i + 2 * step), limit)
+        n3 = n3 + ones_from(load(series, i + 3 * step), limit)
+    for t in range(whole, T, stride):
+        n0 = n0 + ones_from(load(series, t * LANES), limit)
+    store(count, 0, (n0 + n1) + (n2 + n3))
+
+
+@compiled
+def _narrow(series, T, stride, wanted, enough, low, high, from_low, from_high, middle, count):
+    """Moves `low` up and `high` down until at most `enough` values lie between, `low` still passing what is wanted."""
+    for turn in range(_MOST):
+        ready = True
+        for c in range(LANES):
+            middle[c] = low[c]
+            if from_low[c] - from_high[c] > enough and low[c] < high[c]:
+                # By turns: a tail that falls exponentially, and half of what is left of the range in octaves.
+                if turn % 2 == 0:
+                    fall = np.log(from_low[c]) - np.log(max(from_high[c], 0.5))
+                    share = (np.log(from_low[c]) - np.log(wanted[c])) / fall
+                    middle[c] = low[c] + min(max(share, 0.05), 0.95) * (high[c] - low[c])
+                else:
+                    middle[c] = np.sqrt(low[c]) * np.sqrt(high[c])
+                if low[c] < middle[c] < high[c]:
+                    ready = False
+                else:
+                    middle[c] = low[c]
+        if ready:
+            return
+        _count_from(series, T, stride, middle, count)
+        for c in range(LANES):
+            if middle[c] > low[c]:
+                if count[c] >= wanted[c]:
+                    low[c], from_low[c] = middle[c], count[c]
+                else:
+                    high[c], from_high[c] = middle[c], count[c]
+
+
+@compiled
+def _kth_largest(values, k):
+    """The k-th largest of the values, counted from 1; reorders them (Hoare's selection)."""
+    left, right, place = 0, len(values) - 1, len(values) - k
+    while left < right:
+        pivot = values[(left + right) // 2]
+        i, j = left, right
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            right = j
+        elif place >= i:
+            left = i
+        else:
+            break
+    return values[place]
+
+
+@compiled
+def _roughly(series, T, wanted, low, high, from_low, from_high, middle, count):
+    """Narrows the range by a sample of the rows, and keeps what all rows confirm."""
+    stride = T // _SAMPLE
+    scaled, edge = np.empty(LANES), np.empty((2, LANES), series.dtype)
+    for side in range(2):
+        under, over = low.copy(), high.copy()
+        under_count, over_count = from_low / stride, np.zeros(LANES)
+        for c in range(LANES):
+            expected = wanted[c] / stride
+            margin = 3 * np.sqrt(expected) + 2
+            scaled[c] = expected + margin if side == 0 else max(expected - margin, 1.0)
+            scaled[c] = min(scaled[c], max(under_count[c], 1.0))
+        _narrow(series, T, stride, scaled, 4, under, over, under_count, over_count, middle, count)
+        edge[side] = under if side == 0 else over
+    for side in range(2):
+        _count_from(series, T, 1, edge[side], count)
+        for c in range(LANES):
+            if low[c] < edge[side, c] < high[c]:
+                if count[c] >= wanted[c]:
+                    low[c], from_low[c] = edge[side, c], count[c]
+                else:
+                    high[c], from_high[c] = edge[side, c], count[c]
+
+
+@compiled
+def _thresholds(series, wanted, peak, above, floor, tie, threshold):
+    """The value of the last step that each channel of a tile selects, less what counts as a tie.
+
+    Two limits with the last step between them are found by counting; only what lies between them is ordered.
+    """
+    T = len(series) // LANES
+    low, high = np.empty(LANES, series.dtype), np.empty(LANES, series.dtype)
+    from_low, from_high = np.empty(LANES), np.zeros(LANES)
+    middle, count = np.empty(LANES, series.dtype), np.empty(LANES, series.dtype)
+    for c in range(LANES):
+        low[c], high[c], from_low[c] = floor, 2 * peak[c], above[c]
+        wanted[c] = max(min(wanted[c], above[c]), 1)
+    if T > 2 * _SAMPLE:
+        _roughly(series, T, wanted, low, high, from_low, from_high, middle, count)
+    _narrow(series, T, 1, wanted, 16 + T // 64, low, high, from_low, from_high, middle, count)
+    offset = np.zeros(LANES + 1, np.int64)
+    for c in range(LANES):
+        offset[c + 1] = offset[c] + np.int64(from_low[c] - from_high[c])
+    between, position = np.empty(offset[LANES], series.dtype), offset[:LANES].copy()
+    lows, highs = load(low, 0), load(high, 0)
+    for i in range(0, T * LANES, LANES):
+        if any_between(load(series, i), lows, highs):
+            for c in range(LANES):
+                if low[c] <= series[i + c] < high[c]:
+                    between[position[c]] = series[i + c]
+                    position[c] += 1
+    for c in range(LANES):
+        own = between[offset[c] : offset[c + 1]]
+        # Nothing above the floor: all steps are alike, and all are in.
+        last = _kth_largest(own, wanted[c] - np.int64(from_high[c])) if len(own) else series.dtype.type(0)
+        threshold[c] = last - tie * peak[c]
+
+
+@compiled
+def selections(begin, end, residual, peak, above, count, valid, masked, floor, tie, dilation, chosen, size):
+    """The selected steps in tiles (B, tiles, 8 T), widened, as bytes; and how many each channel has (B, D)."""
+    tiles, T, D = residual.shape[1], residual.shape[2] // LANES, peak.shape[1]
+    threshold, number = np.empty(LANES, residual.dtype), np.empty(LANES, residual.dtype)
+    wanted, found, top = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, residual.dtype)
+    for b in range(begin, end):
+        own = valid[b if masked else 0]
+        for tile in range(tiles):
+            series, out, channel = residual[b, tile], chosen[b, tile], tile * LANES
+            width = min(LANES, D - channel)
+            wanted[:] = 1
+            top[:] = 0
+            found[:] = 0
+            wanted[:width] = count[b, channel : channel + width]
+            top[:width] = peak[b, channel : channel + width]
+            found[:width] = above[b, channel : channel + width]
+            _thresholds(series, wanted, top, found, floor, tie, threshold)
+            limit = load(threshold, 0)
+            sizes = np.zeros(LANES, np.int64)
+            for block in range(0, T, 4096):
+                passed = limit - limit
+                for t in range(block, min(block + 4096, T)):
+                    if masked and not own[t]:
+                        out[t * LANES : (t + 1) * LANES] = 0
+                        continue
+                    nearby = load(series, max(t - dilation, 0) * LANES)
+                    for s in range(max(t - dilation, 0) + 1, min(t + dilation + 1, T)):
+                        nearby = larger(load(series, s * LANES), nearby)
+                    store_flags(out, t * LANES, nearby, limit)
+                    passed = passed + ones_from(nearby, limit)
+                store(number, 0, passed)
+                for c in range(LANES):
+                    sizes[c] += np.int64(number[c])
+            size[b, channel : channel + width] = sizes[:width]
