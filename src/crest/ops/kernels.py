@@ -88,14 +88,12 @@ def _first_valid(valid, masked, T):
 @compiled
 def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
     """Each channel's first valid step, and one over how far it gets from it."""
-    tiles = len(origin) // LANES
     spare = np.zeros(LANES, series.dtype)
     origin[:] = 0
     origin[:D] = series[start * D : (start + 1) * D]
     highest, lowest = origin.copy(), origin.copy()
     for block in range(start, T, 64):
-        for tile in range(tiles):
-            channel = tile * LANES
+        for channel in range(0, len(origin), LANES):
             width = min(LANES, D - channel)
             high, low = load(highest, channel), load(lowest, channel)
             for t in range(block, min(block + 64, T)):
@@ -106,7 +104,7 @@ def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
             store(lowest, channel, low)
     # A factor and no division: it is the same for all steps of a channel, so its rounding changes no rank.
     tiny = np.finfo(series.dtype).tiny
-    for c in range(tiles * LANES):
+    for c in range(len(origin)):
         reach = max(highest[c] - origin[c], origin[c] - lowest[c])
         scale[c] = 1 / max(reach, tiny) if reach > 0 else 1
 
@@ -194,7 +192,7 @@ def _residual_block(
 def _residual_row(
     series, T, D, valid, masked, weights, by_value, by_slope, floor, delta, residual, peak, above, profile
 ):  # fmt: skip
-    tiles, halo = len(residual), len(weights) - 1
+    padded, halo = (D + LANES - 1) // LANES * LANES, len(weights) - 1
     start = _first_valid(valid, masked, T)
     if start == T:
         residual[:] = 0
@@ -202,7 +200,6 @@ def _residual_row(
         above[:] = 0
         profile[:] = 0
         return
-    padded = tiles * LANES
     origin, scale = np.empty(padded, series.dtype), np.empty(padded, series.dtype)
     _origin_and_scale(series, T, D, start, valid, masked, origin, scale)
     sums, peaks, counts = np.zeros(padded), np.zeros(padded, series.dtype), np.zeros(padded)
@@ -214,12 +211,11 @@ def _residual_row(
         lo, hi = max(block - halo, 0), min(block + steps + halo, T)
         rows[: (lo - block + halo) * LANES] = 0
         rows[(hi - block + halo) * LANES :] = 0
-        for tile in range(tiles):
-            channel = tile * LANES
+        for channel in range(0, padded, LANES):
             _fill(rows, lo - block + halo, series, D, channel, lo, hi, valid, masked, origin, scale)
             _residual_block(
-                rows, halo, block, steps, weights, by_value, by_slope, valid, masked, smooth, floor, residual[tile],
-                sums, peaks, counts, channel,
+                rows, halo, block, steps, weights, by_value, by_slope, valid, masked, smooth, floor,
+                residual[channel * T :], sums, peaks, counts, channel,
             )  # fmt: skip
     share = np.zeros(padded, series.dtype)
     for c in range(D):
@@ -227,9 +223,9 @@ def _residual_row(
         peak[c] = peaks[c]
         above[c] = np.int64(counts[c])
     for t in range(T):
-        average = load(residual[0], t * LANES) * load(share, 0)
-        for tile in range(1, tiles):
-            average = average + load(residual[tile], t * LANES) * load(share, tile * LANES)
+        average = load(residual, t * LANES) * load(share, 0)
+        for channel in range(LANES, padded, LANES):
+            average = average + load(residual, channel * T + t * LANES) * load(share, channel)
         profile[t] = total(average)
 
 
@@ -237,7 +233,7 @@ def _residual_row(
 def residuals(
     begin, end, features, valid, masked, weights, sigma, line, floor, delta, residual, peak, above, profile
 ):  # fmt: skip
-    """Residuals in tiles (B, tiles, 8 T), their maxima and numbers above the floor (B, D), and the profile (B, T).
+    """Residuals in tiles (B, tiles T 8), their maxima and numbers above the floor (B, D), and the profile (B, T).
 
     `features` is (B, T D). With `line` they are distances from a line around each step and not from an average.
     """
@@ -267,8 +263,9 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
 
     `level` is the sum of these weights: features are added up from their first step, so that an offset costs no digits.
     """
-    D, tiles, T = pooled.shape[1], chosen.shape[1], chosen.shape[2] // LANES
-    padded = tiles * LANES
+    D = pooled.shape[1]
+    padded = (D + LANES - 1) // LANES * LANES
+    T = chosen.shape[1] // padded
     selected, everything = np.empty(padded), np.empty(padded)
     origin, spare, part = (
         np.zeros(padded, features.dtype),
@@ -285,9 +282,8 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
         selected[:] = 0
         everything[:] = 0
         for block in range(start, T, _STEPS):
-            for tile in range(tiles):
-                channel, flagged = tile * LANES, chosen[b, tile]
-                width = min(LANES, D - channel)
+            for channel in range(0, padded, LANES):
+                width, flagged = min(LANES, D - channel), chosen[b, channel * T :]
                 first = load(origin, channel)
                 inside, overall = first - first, first - first
                 for t in range(block, min(block + _STEPS, T)):
@@ -308,10 +304,12 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
 @compiled
 def spread_weights(begin, end, gradient, chosen, inner, outer, valid, masked, features):
     """The transpose of `weighted_sums`: `gradient` (B, D) on every step, by the step's weight (B, T D)."""
-    D, tiles, T = gradient.shape[1], chosen.shape[1], chosen.shape[2] // LANES
-    low, step = np.zeros(tiles * LANES, features.dtype), np.zeros(tiles * LANES, features.dtype)
+    D = gradient.shape[1]
+    padded, whole = (D + LANES - 1) // LANES * LANES, D - D % LANES
+    T = chosen.shape[1] // padded
+    low, step = np.zeros(padded, features.dtype), np.zeros(padded, features.dtype)
     for b in range(begin, end):
-        own, series = valid[b if masked else 0], features[b]
+        own, series, flagged = valid[b if masked else 0], features[b], chosen[b]
         for c in range(D):
             low[c] = outer[b, c] * gradient[b, c]
             step[c] = (inner[b, c] - outer[b, c]) * gradient[b, c]
@@ -319,9 +317,9 @@ def spread_weights(begin, end, gradient, chosen, inner, outer, valid, masked, fe
             if masked and not own[t]:
                 series[t * D : (t + 1) * D] = 0
                 continue
-            for tile in range(D // LANES):
-                rest = load(low, tile * LANES)
-                value = rest + load(step, tile * LANES) * flags(chosen[b, tile], t * LANES, rest)
-                store(series, t * D + tile * LANES, value)
-            for c in range(D - D % LANES, D):
-                series[t * D + c] = low[c] + step[c] * chosen[b, tiles - 1, t * LANES + c % LANES]
+            for channel in range(0, whole, LANES):
+                rest = load(low, channel)
+                value = rest + load(step, channel) * flags(flagged, channel * T + t * LANES, rest)
+                store(series, t * D + channel, value)
+            for c in range(whole, D):
+                series[t * D + c] = low[c] + step[c] * flagged[whole * T + t * LANES + c - whole]

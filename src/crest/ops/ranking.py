@@ -6,7 +6,7 @@ from crest.ops.kernels import compiled
 from crest.ops.lanes import (
     LANES,
     any_between,
-    larger,
+    flags,
     load,
     ones_from,
     store,
@@ -16,6 +16,7 @@ from crest.ops.lanes import (
 # So many rows are counted where a series is longer, until the threshold is known roughly.
 _SAMPLE = 2048
 _MOST = 60
+_BLOCK = 512
 
 
 @compiled
@@ -38,24 +39,20 @@ def _count_from(series, T, stride, threshold, count):
 
 
 @compiled
-def _narrow(series, T, stride, wanted, enough, low, high, from_low, from_high, middle, count):
+def _narrow(series, T, stride, wanted, enough, peak, low, high, from_low, from_high, middle, count):
     """Moves `low` up and `high` down until at most `enough` values lie between, `low` still passing what is wanted."""
-    for turn in range(_MOST):
+    for _ in range(_MOST):
         ready = True
         for c in range(LANES):
             middle[c] = low[c]
-            if from_low[c] - from_high[c] > enough and low[c] < high[c]:
-                # By turns: a tail that falls exponentially, and half of what is left of the range in octaves.
-                if turn % 2 == 0:
-                    fall = np.log(from_low[c]) - np.log(max(from_high[c], 0.5))
-                    share = (np.log(from_low[c]) - np.log(wanted[c])) / fall
-                    middle[c] = low[c] + min(max(share, 0.05), 0.95) * (high[c] - low[c])
-                else:
-                    middle[c] = np.sqrt(low[c]) * np.sqrt(high[c])
-                if low[c] < middle[c] < high[c]:
+            if from_low[c] - from_high[c] > enough:
+                # Half of what is left of the range, in octaves. The first guess is near a usual last step.
+                guess = peak[c] / 4
+                if not low[c] < guess < high[c]:
+                    guess = np.sqrt(low[c] * high[c])
+                if low[c] < guess < high[c]:
+                    middle[c] = guess
                     ready = False
-                else:
-                    middle[c] = low[c]
         if ready:
             return
         _count_from(series, T, stride, middle, count)
@@ -93,7 +90,7 @@ def _kth_largest(values, k):
 
 
 @compiled
-def _roughly(series, T, wanted, low, high, from_low, from_high, middle, count):
+def _roughly(series, T, wanted, peak, low, high, from_low, from_high, middle, count):
     """Narrows the range by a sample of the rows, and keeps what all rows confirm."""
     stride = T // _SAMPLE
     scaled, edge = np.empty(LANES), np.empty((2, LANES), series.dtype)
@@ -105,7 +102,7 @@ def _roughly(series, T, wanted, low, high, from_low, from_high, middle, count):
             margin = 3 * np.sqrt(expected) + 2
             scaled[c] = expected + margin if side == 0 else max(expected - margin, 1.0)
             scaled[c] = min(scaled[c], max(under_count[c], 1.0))
-        _narrow(series, T, stride, scaled, 4, under, over, under_count, over_count, middle, count)
+        _narrow(series, T, stride, scaled, 4, peak, under, over, under_count, over_count, middle, count)
         edge[side] = under if side == 0 else over
     for side in range(2):
         _count_from(series, T, 1, edge[side], count)
@@ -128,11 +125,11 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
     from_low, from_high = np.empty(LANES), np.zeros(LANES)
     middle, count = np.empty(LANES, series.dtype), np.empty(LANES, series.dtype)
     for c in range(LANES):
-        low[c], high[c], from_low[c] = floor, 2 * peak[c], above[c]
+        low[c], high[c], from_low[c] = floor, 1.001 * peak[c], above[c]
         wanted[c] = max(min(wanted[c], above[c]), 1)
     if T > 2 * _SAMPLE:
-        _roughly(series, T, wanted, low, high, from_low, from_high, middle, count)
-    _narrow(series, T, 1, wanted, 16 + T // 64, low, high, from_low, from_high, middle, count)
+        _roughly(series, T, wanted, peak, low, high, from_low, from_high, middle, count)
+    _narrow(series, T, 1, wanted, 16 + T // 64, peak, low, high, from_low, from_high, middle, count)
     offset = np.zeros(LANES + 1, np.int64)
     for c in range(LANES):
         offset[c + 1] = offset[c] + np.int64(from_low[c] - from_high[c])
@@ -152,15 +149,45 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
 
 
 @compiled
+def _widened(series, T, limit, dilation, own, masked, peaks, out):
+    """Which steps of a tile reach the limit, or are near one that does, as bytes."""
+    edge = dilation * LANES
+    for block in range(0, T, _BLOCK):
+        steps = min(_BLOCK, T - block)
+        lo, hi = max(block - dilation, 0), min(block + steps + dilation, T)
+        peaks[: (lo - block) * LANES + edge] = 0
+        peaks[(hi - block) * LANES + edge :] = 0
+        for t in range(lo, hi):
+            store_flags(peaks, (t - block) * LANES + edge, load(series, t * LANES), limit)
+        part = out[block * LANES : (block + steps) * LANES]
+        part[:] = peaks[: steps * LANES]
+        for shift in range(1, 2 * dilation + 1):
+            shifted = peaks[shift * LANES :]
+            for i in range(steps * LANES):
+                part[i] |= shifted[i]
+    if masked:
+        for t in range(T):
+            if not own[t]:
+                out[t * LANES : (t + 1) * LANES] = 0
+
+
+@compiled
 def selections(begin, end, residual, peak, above, count, valid, masked, floor, tie, dilation, chosen, size):
-    """The selected steps in tiles (B, tiles, 8 T), widened, as bytes; and how many each channel has (B, D)."""
-    tiles, T, D = residual.shape[1], residual.shape[2] // LANES, peak.shape[1]
+    """The selected steps in tiles (B, tiles T 8), widened, as bytes; and how many each channel has (B, D).
+
+    Padded steps have no residual. They pass where nothing has one, and are taken out at the end.
+    """
+    D = peak.shape[1]
+    padded = (D + LANES - 1) // LANES * LANES
+    T = residual.shape[1] // padded
     threshold, number = np.empty(LANES, residual.dtype), np.empty(LANES, residual.dtype)
     wanted, found, top = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, residual.dtype)
+    peaks = np.empty((min(_BLOCK, T) + 2 * dilation) * LANES, np.uint8)
     for b in range(begin, end):
         own = valid[b if masked else 0]
-        for tile in range(tiles):
-            series, out, channel = residual[b, tile], chosen[b, tile], tile * LANES
+        for channel in range(0, padded, LANES):
+            series = residual[b, channel * T : (channel + LANES) * T]
+            out = chosen[b, channel * T : (channel + LANES) * T]
             width = min(LANES, D - channel)
             wanted[:] = 1
             top[:] = 0
@@ -170,19 +197,12 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
             found[:width] = above[b, channel : channel + width]
             _thresholds(series, wanted, top, found, floor, tie, threshold)
             limit = load(threshold, 0)
-            sizes = np.zeros(LANES, np.int64)
-            for block in range(0, T, 4096):
+            _widened(series, T, limit, dilation, own, masked, peaks, out)
+            size[b, channel : channel + width] = 0
+            for block in range(0, T, _BLOCK):
                 passed = limit - limit
-                for t in range(block, min(block + 4096, T)):
-                    if masked and not own[t]:
-                        out[t * LANES : (t + 1) * LANES] = 0
-                        continue
-                    nearby = load(series, max(t - dilation, 0) * LANES)
-                    for s in range(max(t - dilation, 0) + 1, min(t + dilation + 1, T)):
-                        nearby = larger(load(series, s * LANES), nearby)
-                    store_flags(out, t * LANES, nearby, limit)
-                    passed = passed + ones_from(nearby, limit)
+                for t in range(block, min(block + _BLOCK, T)):
+                    passed = passed + flags(out, t * LANES, limit)
                 store(number, 0, passed)
-                for c in range(LANES):
-                    sizes[c] += np.int64(number[c])
-            size[b, channel : channel + width] = sizes[:width]
+                for c in range(width):
+                    size[b, channel + c] += np.int64(number[c])
