@@ -85,13 +85,22 @@ def _first_valid(valid, masked, T):
     return start
 
 
+@_inlined
+def _aligned(size, like):
+    """Memory that begins with a line of the cache: eight numbers that lie across two lines take twice as long."""
+    memory = np.empty(size + 64 // like.itemsize, like.dtype)
+    start = np.int64(64 - memory.ctypes.data % 64) % 64 // like.itemsize
+    return memory[start : start + size]
+
+
 @compiled
 def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
     """Each channel's first valid step, and one over how far it gets from it."""
     spare = np.zeros(LANES, series.dtype)
-    origin[:] = 0
-    origin[:D] = series[start * D : (start + 1) * D]
-    highest, lowest = origin.copy(), origin.copy()
+    highest, lowest = np.zeros(len(origin), series.dtype), np.zeros(len(origin), series.dtype)
+    for c in range(len(origin)):
+        origin[c] = series[start * D + c] if c < D else 0
+        highest[c] = lowest[c] = origin[c]
     for block in range(start, T, 64):
         for channel in range(0, len(origin), LANES):
             width = min(LANES, D - channel)
@@ -204,8 +213,8 @@ def _residual_row(
     _origin_and_scale(series, T, D, start, valid, masked, origin, scale)
     sums, peaks, counts = np.zeros(padded), np.zeros(padded, series.dtype), np.zeros(padded)
     most = min(_STEPS, T)
-    rows = np.zeros((most + 2 * halo + 4) * LANES, series.dtype)
-    smooth = np.empty((most + 4) * LANES, series.dtype)
+    rows = _aligned((most + 2 * halo + 4) * LANES, series)
+    smooth = _aligned((most + 4) * LANES, series)
     for block in range(0, T, _STEPS):
         steps = min(_STEPS, T - block)
         lo, hi = max(block - halo, 0), min(block + steps + halo, T)
@@ -222,11 +231,17 @@ def _residual_row(
         share[c] = 1 / (max(sums[c], delta) * D)
         peak[c] = peaks[c]
         above[c] = np.int64(counts[c])
-    for t in range(T):
-        average = load(residual, t * LANES) * load(share, 0)
-        for channel in range(LANES, padded, LANES):
-            average = average + load(residual, channel * T + t * LANES) * load(share, channel)
-        profile[t] = total(average)
+    # Tile by tile: side by side, their rows would lie in the same few lines of a cache.
+    for block in range(0, T, _STEPS):
+        steps = min(_STEPS, T - block)
+        smooth[:] = 0
+        for channel in range(0, padded, LANES):
+            own = load(share, channel)
+            for t in range(steps):
+                part = load(residual, channel * T + (block + t) * LANES) * own
+                store(smooth, t * LANES, load(smooth, t * LANES) + part)
+        for t in range(steps):
+            profile[block + t] = total(load(smooth, t * LANES))
 
 
 @compiled
@@ -240,13 +255,8 @@ def residuals(
     T, D = profile.shape[1], peak.shape[1]
     by_value, by_slope = np.ones(T, features.dtype), np.zeros(T, features.dtype)
     if not masked:
-        # All trajectories have these ends, and nothing is missing between them.
-        edge = min(len(weights) - 1, (T + 1) // 2)
-        short = min(T, 4 * (len(weights) - 1) + 2)
-        value, slope = np.empty(short, features.dtype), np.empty(short, features.dtype)
-        end_factors(np.ones(short, np.bool_), weights, sigma, line, value, slope)
-        by_value[:edge], by_slope[:edge] = value[:edge], slope[:edge]
-        by_value[T - edge :], by_slope[T - edge :] = value[short - edge :], slope[short - edge :]
+        # All trajectories have these ends.
+        end_factors(np.ones(T, np.bool_), weights, sigma, line, by_value, by_slope)
     for b in range(begin, end):
         own = valid[b if masked else 0]
         if masked:
@@ -278,7 +288,8 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
         if start == T:
             pooled[b] = 0
             continue
-        origin[:D] = series[start * D : (start + 1) * D]
+        for c in range(D):
+            origin[c] = series[start * D + c]
         selected[:] = 0
         everything[:] = 0
         for block in range(start, T, _STEPS):

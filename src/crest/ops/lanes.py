@@ -4,7 +4,7 @@ numba leaves it to LLVM to find vectors in loops over single numbers, which it d
 are LLVM's own vectors: a processor with narrower registers takes two or four for each.
 
 `load` and `store` go between arrays and lanes, `flags` and `store_flags` between bytes and lanes, `splat` from one number to
-eight, `total` from eight to one. Between lanes there are + - *, `magnitude`, `larger`, `smaller`, `where_above`, `ones_from`
+eight, `total` from eight to one. Between lanes there are + - *, `magnitude`, `larger`, `smaller`, `where_above`, `where_from`, `ones_from`
 and `any_between`.
 """
 
@@ -14,7 +14,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import PrimitiveModel
-from numba.extending import intrinsic, overload, register_model
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, register_model
 
 LANES = 8
 """Numbers in one vector, and channels in one tile."""
@@ -90,32 +92,25 @@ def splat(_, value):
     return Lanes(value)(value), emit
 
 
-def _arithmetic(name):
-    @intrinsic
-    def both(_, left, right):
-        def emit(context, builder, signature, arguments):
-            # A product and a sum may become one instruction; nothing else is relaxed.
-            return getattr(builder, name)(*arguments, flags=("contract",))
+def _operator(symbol, name):
+    """Give lanes an operator. Its lowering is direct: an overload would be compiled as a function of its own."""
 
-        return left(left, right), emit
+    @infer_global(symbol)
+    class _Typed(AbstractTemplate):
+        def generic(self, arguments, keywords):
+            if not keywords and isinstance(arguments[0], Lanes) and set(arguments) == {arguments[0]}:
+                return signature(arguments[0], *arguments)
+            return None
 
-    return both
-
-
-_plus, _minus, _times = _arithmetic("fadd"), _arithmetic("fsub"), _arithmetic("fmul")
-
-
-def _overload(symbol, function):
-    @overload(symbol)
-    def chosen(left, right):
-        if isinstance(left, Lanes) and left == right:
-            return lambda left, right: function(left, right)
-        return None
+    @lower_builtin(symbol, Lanes, Lanes)
+    def _lowered(context, builder, signature, arguments):
+        # A product and a sum may become one instruction; nothing else is relaxed.
+        return getattr(builder, name)(*arguments, flags=("contract",))
 
 
-_overload(operator.add, _plus)
-_overload(operator.sub, _minus)
-_overload(operator.mul, _times)
+_operator(operator.add, "fadd")
+_operator(operator.sub, "fsub")
+_operator(operator.mul, "fmul")
 
 
 @intrinsic
@@ -178,6 +173,17 @@ def where_above(_, value, floor):
         return builder.select(above, arguments[0], ir.Constant(arguments[0].type, None))
 
     return value(value, floor), emit
+
+
+@intrinsic
+def where_from(_, value, floor, other):
+    """The values that are the floor or more, and `other`."""
+
+    def emit(context, builder, signature, arguments):
+        value, floor, other = arguments
+        return builder.select(builder.fcmp_ordered(">=", value, floor), value, other)
+
+    return value(value, floor, other), emit
 
 
 @intrinsic

@@ -9,8 +9,11 @@ from crest.ops.lanes import (
     flags,
     load,
     ones_from,
+    smaller,
+    splat,
     store,
     store_flags,
+    where_from,
 )
 
 # So many rows are counted where a series is longer, until the threshold is known roughly.
@@ -40,12 +43,12 @@ def _count_from(series, T, stride, threshold, count):
 
 @compiled
 def _narrow(series, T, stride, wanted, enough, peak, low, high, from_low, from_high, middle, count):
-    """Moves `low` up and `high` down until at most `enough` values lie between, `low` still passing what is wanted."""
+    """Moves `low` up and `high` down until just what is wanted passes `low`, or at most `enough` values lie between."""
     for _ in range(_MOST):
         ready = True
         for c in range(LANES):
             middle[c] = low[c]
-            if from_low[c] - from_high[c] > enough:
+            if from_low[c] > wanted[c] and from_low[c] - from_high[c] > enough:
                 # Half of what is left of the range, in octaves. The first guess is near a usual last step.
                 guess = peak[c] / 4
                 if not low[c] < guess < high[c]:
@@ -94,16 +97,18 @@ def _roughly(series, T, wanted, peak, low, high, from_low, from_high, middle, co
     """Narrows the range by a sample of the rows, and keeps what all rows confirm."""
     stride = T // _SAMPLE
     scaled, edge = np.empty(LANES), np.empty((2, LANES), series.dtype)
+    under, over = np.empty(LANES, series.dtype), np.empty(LANES, series.dtype)
+    under_count, over_count = np.empty(LANES), np.empty(LANES)
     for side in range(2):
-        under, over = low.copy(), high.copy()
-        under_count, over_count = from_low / stride, np.zeros(LANES)
         for c in range(LANES):
+            under[c], over[c], under_count[c], over_count[c] = low[c], high[c], from_low[c] / stride, 0
             expected = wanted[c] / stride
             margin = 3 * np.sqrt(expected) + 2
             scaled[c] = expected + margin if side == 0 else max(expected - margin, 1.0)
             scaled[c] = min(scaled[c], max(under_count[c], 1.0))
         _narrow(series, T, stride, scaled, 4, peak, under, over, under_count, over_count, middle, count)
-        edge[side] = under if side == 0 else over
+        for c in range(LANES):
+            edge[side, c] = under[c] if side == 0 else over[c]
     for side in range(2):
         _count_from(series, T, 1, edge[side], count)
         for c in range(LANES):
@@ -126,26 +131,41 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
     middle, count = np.empty(LANES, series.dtype), np.empty(LANES, series.dtype)
     for c in range(LANES):
         low[c], high[c], from_low[c] = floor, 1.001 * peak[c], above[c]
-        wanted[c] = max(min(wanted[c], above[c]), 1)
+        wanted[c] = max(min(wanted[c], above[c]), 1.0)
     if T > 2 * _SAMPLE:
         _roughly(series, T, wanted, peak, low, high, from_low, from_high, middle, count)
-    _narrow(series, T, 1, wanted, 16 + T // 64, peak, low, high, from_low, from_high, middle, count)
-    offset = np.zeros(LANES + 1, np.int64)
-    for c in range(LANES):
-        offset[c + 1] = offset[c] + np.int64(from_low[c] - from_high[c])
-    between, position = np.empty(offset[LANES], series.dtype), offset[:LANES].copy()
-    lows, highs = load(low, 0), load(high, 0)
+    # In a short series one count more costs less than to take values out.
+    _narrow(series, T, 1, wanted, 4 if T < _SAMPLE else T // 64, peak, low, high, from_low, from_high, middle, count)
+    least, beyond = load(low, 0), splat(series.dtype.type(np.inf))
+    lowest = beyond
     for i in range(0, T * LANES, LANES):
-        if any_between(load(series, i), lows, highs):
-            for c in range(LANES):
-                if low[c] <= series[i + c] < high[c]:
-                    between[position[c]] = series[i + c]
-                    position[c] += 1
+        lowest = smaller(where_from(load(series, i), least, beyond), lowest)
+    store(threshold, 0, lowest)
+    offset, position = np.zeros(LANES + 1, np.int64), np.empty(LANES, np.int64)
     for c in range(LANES):
-        own = between[offset[c] : offset[c + 1]]
+        position[c] = offset[c]
+        if from_low[c] > wanted[c]:
+            offset[c + 1] = offset[c] + np.int64(from_low[c] - from_high[c])
+        else:
+            offset[c + 1] = offset[c]
+            low[c] = high[c]
+    if offset[LANES]:
+        between = np.empty(offset[LANES], series.dtype)
+        lows, highs = load(low, 0), load(high, 0)
+        for i in range(0, T * LANES, LANES):
+            if any_between(load(series, i), lows, highs):
+                for c in range(LANES):
+                    if low[c] <= series[i + c] < high[c]:
+                        between[position[c]] = series[i + c]
+                        position[c] += 1
+        for c in range(LANES):
+            if offset[c + 1] > offset[c]:
+                threshold[c] = _kth_largest(
+                    between[offset[c] : offset[c + 1]], np.int64(wanted[c] - from_high[c])
+                )
+    for c in range(LANES):
         # Nothing above the floor: all steps are alike, and all are in.
-        last = _kth_largest(own, wanted[c] - np.int64(from_high[c])) if len(own) else series.dtype.type(0)
-        threshold[c] = last - tie * peak[c]
+        threshold[c] = threshold[c] - tie * peak[c] if above[c] else 0
 
 
 @compiled
@@ -160,8 +180,8 @@ def _widened(series, T, limit, dilation, own, masked, peaks, out):
         for t in range(lo, hi):
             store_flags(peaks, (t - block) * LANES + edge, load(series, t * LANES), limit)
         part = out[block * LANES : (block + steps) * LANES]
-        part[:] = peaks[: steps * LANES]
-        for shift in range(1, 2 * dilation + 1):
+        part[:] = 0
+        for shift in range(2 * dilation + 1):
             shifted = peaks[shift * LANES :]
             for i in range(steps * LANES):
                 part[i] |= shifted[i]
@@ -181,7 +201,7 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
     padded = (D + LANES - 1) // LANES * LANES
     T = residual.shape[1] // padded
     threshold, number = np.empty(LANES, residual.dtype), np.empty(LANES, residual.dtype)
-    wanted, found, top = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, residual.dtype)
+    wanted, found, top = np.empty(LANES), np.empty(LANES, np.int64), np.empty(LANES, residual.dtype)
     peaks = np.empty((min(_BLOCK, T) + 2 * dilation) * LANES, np.uint8)
     for b in range(begin, end):
         own = valid[b if masked else 0]
@@ -189,12 +209,10 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
             series = residual[b, channel * T : (channel + LANES) * T]
             out = chosen[b, channel * T : (channel + LANES) * T]
             width = min(LANES, D - channel)
-            wanted[:] = 1
-            top[:] = 0
-            found[:] = 0
-            wanted[:width] = count[b, channel : channel + width]
-            top[:width] = peak[b, channel : channel + width]
-            found[:width] = above[b, channel : channel + width]
+            for c in range(LANES):
+                wanted[c], top[c], found[c] = 1, 0, 0
+                if c < width:
+                    wanted[c], top[c], found[c] = count[b, channel + c], peak[b, channel + c], above[b, channel + c]
             _thresholds(series, wanted, top, found, floor, tie, threshold)
             limit = load(threshold, 0)
             _widened(series, T, limit, dilation, own, masked, peaks, out)
