@@ -16,7 +16,12 @@ from crest.arrays import (
 # A budget such as 0.1 of 500 steps lands a rounding error above a whole number: it must not cost a step.
 # our choice: docs/choices.md#ties-masks-and-the-empty-rest
 _ROUNDING = 1e-5
-_TIE = 1e-5
+
+RANKING_TIE = 1e-5
+"""Steps that are closer than this share of the largest are tied.
+
+Our choice: docs/choices.md#ties-masks-and-the-empty-rest
+"""
 
 
 def selected_count(epsilon: PerProfile, steps: Tensor, dilation: int) -> Tensor:
@@ -78,7 +83,7 @@ def top_steps(ranking: Features, count: Tensor | int, mask: StepMask | None = No
         tensor([False,  True, False,  True])
     """
     ranking = ranking.detach().to(at_least_float32(ranking))
-    tie = _TIE * ranking.abs().amax(1).unsqueeze(-1)
+    tie = RANKING_TIE * ranking.abs().amax(1).unsqueeze(-1)
     if mask is not None:
         ranking = ranking.masked_fill(~mask.unsqueeze(-1), -torch.inf)
     series = ranking.transpose(1, 2)

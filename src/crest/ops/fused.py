@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from crest.arrays import Features, Pooled, Profile, Selection, StepMask
@@ -144,16 +145,16 @@ def _on_threads(kernel: Callable[..., None], trajectories: int, *arguments: Any)
         part.result()
 
 
-def _array(tensor: Tensor) -> np.ndarray[Any, Any]:
+def _array(tensor: Tensor) -> NDArray[Any]:
     return tensor.detach().contiguous().numpy()
 
 
-def _valid(mask: Tensor | None) -> tuple[np.ndarray[Any, Any], bool]:
+def _valid(mask: Tensor | None) -> tuple[NDArray[Any], bool]:
     return (np.ones((1, 1), np.bool_), False) if mask is None else (_array(mask), True)
 
 
 @functools.cache
-def _taps(sigma: float, dtype: torch.dtype) -> np.ndarray[Any, Any]:
+def _taps(sigma: float, dtype: torch.dtype) -> NDArray[Any]:
     """The Gaussian's weights from its middle on; on both sides they add up to one."""
     offsets = np.arange(math.ceil(_REACH[dtype] * sigma) + 1)
     weights = np.exp(-0.5 * (offsets / sigma) ** 2)

@@ -295,18 +295,19 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
         for block in range(start, T, _STEPS):
             for channel in range(0, padded, LANES):
                 width, flagged = min(LANES, D - channel), chosen[b, channel * T :]
-                first = load(origin, channel)
+                # A power of two: what many large features add up to stays within the range of the dtype.
+                first, share = load(origin, channel), splat(features.dtype.type(1 / _STEPS))
                 inside, overall = first - first, first - first
                 for t in range(block, min(block + _STEPS, T)):
                     if not masked or own[t]:
-                        value = _channels(series, t * D + channel, width, spare) - first
+                        value = (_channels(series, t * D + channel, width, spare) - first) * share
                         overall = overall + value
                         inside = inside + value * flags(flagged, t * LANES, first)
                 store(part, 0, inside)
                 store(part, LANES, overall)
                 for c in range(LANES):
-                    selected[channel + c] += part[c]
-                    everything[channel + c] += part[LANES + c]
+                    selected[channel + c] += part[c] * float(_STEPS)
+                    everything[channel + c] += part[LANES + c] * float(_STEPS)
         for c in range(D):
             rest = everything[c] - selected[c]
             pooled[b, c] = inner[b, c] * selected[c] + outer[b, c] * rest + level[b, c] * origin[c]

@@ -10,8 +10,10 @@ from torch import Tensor
 
 from crest.arrays import Features, Profile, StepMask
 from crest.background.slow import local_line
-from crest.background.transience import channel_transience, transience_profile
+from crest.background.transience import RESIDUAL_FLOOR, channel_transience, transience_profile
 from crest.checks.arguments import obeys
+from crest.ops import serves
+from crest.ops.fused import residuals_of
 from crest.readouts.running import RunningAverages
 
 # our choice: docs/choices.md#run-up
@@ -31,7 +33,11 @@ def end_profile(
 ) -> tuple[Profile, StepMask | None]:
     """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
     rows = None if mask is None else mask[:_LOOKED_AT]
-    transience = channel_transience(features[:_LOOKED_AT], rows, sigma, delta, local_line)
+    looked_at = features[:_LOOKED_AT]
+    if serves(looked_at):
+        found = residuals_of(looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, line=True)
+        return found.profile, rows
+    transience = channel_transience(looked_at, rows, sigma, delta, local_line)
     return transience_profile(transience), rows
 
 
@@ -60,6 +66,16 @@ def enough_for_a_run_up(profile: Profile, mask: StepMask | None = None) -> Tenso
     """Whether there are trajectories enough to tell a run-up from an event that a few share by chance."""
     rows = mask.any(1).sum() if mask is not None else torch.tensor(len(profile), device=profile.device)
     return rows >= _TRAJECTORIES
+
+
+def may_show(features: Features) -> bool:
+    """Whether a batch can hold trajectories enough, whatever its mask says.
+
+    Example:
+        >>> may_show(torch.zeros(4, 30, 2))
+        False
+    """
+    return len(features) >= _TRAJECTORIES
 
 
 def _from_first(profile: Profile, mask: StepMask) -> Profile:
