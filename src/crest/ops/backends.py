@@ -71,11 +71,16 @@ def serves(features: Tensor) -> bool:
         ...     serves(torch.zeros(2, 30, 4))
         False
     """
-    if not _INSTALLED or _State.name == "torch" or features.device.type != "cpu" or features.dtype not in _SERVED:
+    if (
+        not _INSTALLED
+        or _State.name == "torch"
+        or features.device.type != "cpu"
+        or features.dtype not in _SERVED
+    ):
         return False
     if torch.compiler.is_compiling():
         return not torch.compiler.is_exporting()
     # Forward-mode derivatives and batching have rules for plain torch alone. So have tensors that only look like one.
     plain = type(features) in (Tensor, torch.nn.Parameter)
     transformed = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-    return plain and not transformed and not torch.jit.is_tracing()
+    return plain and not transformed and torch._C._get_tracing_state() is None

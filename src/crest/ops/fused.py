@@ -49,7 +49,7 @@ class Chosen(NamedTuple):
     def steps(self) -> Selection:
         """(B, T, D): True where a channel selects a step."""
         batch, width = self.size.shape
-        tiles = self.tiles.unflatten(1, (-(-width // _LANES), -1, _LANES)).transpose(1, 2)
+        tiles = self.tiles.reshape(batch, -(-width // _LANES), -1, _LANES).transpose(1, 2)
         return tiles.flatten(2)[..., :width].to(torch.bool)
 
 
@@ -76,9 +76,7 @@ def choose_steps(
     return Chosen(*torch.ops.crest.choose(tiles, peak, above, count, mask, floor, tie, dilation))
 
 
-def pool_chosen(
-    features: Features, chosen: Chosen, alpha: Tensor, mask: StepMask | None = None
-) -> Pooled:
+def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMask | None = None) -> Pooled:
     """P = alpha (F_sel - F_rest) + (1 - alpha) F_global, as one weighted sum; differentiable in the features.
 
     Example:
@@ -90,10 +88,8 @@ def pool_chosen(
         tensor([[3.]])
     """
     size = chosen.size
-    if mask is None:
-        steps = torch.full_like(size[:, :1], features.shape[1])
-    else:
-        steps = mask.sum(1, keepdim=True)
+    whole = torch.full_like(size[:, :1], features.shape[1])
+    steps = whole if mask is None else mask.sum(1, keepdim=True)
     left = steps - size
     # Where every step is selected there is no rest: the contrast is zero.
     contrast = torch.where(left > 0, alpha, 0.0)
@@ -127,7 +123,7 @@ torch.library.define(
 
 
 @functools.cache
-def _pool_of_threads(process: int, threads: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork has threads of its own
+def _pool_of_threads(process: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="crest")
 
 
@@ -170,7 +166,7 @@ def _tiled(width: int, steps: int) -> int:
 def _residuals(
     features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, line: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    from crest.ops.kernels import residuals  # noqa: PLC0415
+    from crest.ops.kernels.passes import residuals  # noqa: PLC0415
 
     found = _residual_shapes(features, mask, sigma, floor, delta, line)
     batch = features.shape[0]
@@ -184,9 +180,13 @@ def _residuals(
     return found
 
 
-@torch.library.register_fake("crest::residuals")  # type: ignore[untyped-decorator]
 def _residual_shapes(
-    features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, line: bool  # noqa: ARG001
+    features: Tensor,
+    mask: Tensor | None,
+    sigma: float,
+    floor: float,
+    delta: float,
+    line: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     batch, steps, width = features.shape
     return (
@@ -201,7 +201,7 @@ def _residual_shapes(
 def _choose(
     tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float, dilation: int
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    from crest.ops.ranking import selections  # noqa: PLC0415
+    from crest.ops.kernels.ranking import selections  # noqa: PLC0415
 
     found = _chosen_shapes(tiles, peak, above, count, mask, floor, tie, dilation)
     number = _array(tiles).dtype.type
@@ -212,9 +212,8 @@ def _choose(
     return found
 
 
-@torch.library.register_fake("crest::choose")  # type: ignore[untyped-decorator]
 def _chosen_shapes(
-    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float, dilation: int  # noqa: ARG001
+    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float, dilation: int
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     return torch.empty_like(tiles, dtype=torch.uint8), torch.empty_like(above)
 
@@ -223,7 +222,7 @@ def _chosen_shapes(
 def _pool(
     features: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None
 ) -> Tensor:
-    from crest.ops.kernels import weighted_sums  # noqa: PLC0415
+    from crest.ops.kernels.passes import weighted_sums  # noqa: PLC0415
 
     pooled = _pooled_shape(features, tiles, inner, outer, level, mask)
     weights = (_array(weight) for weight in (inner, outer, level))
@@ -232,18 +231,23 @@ def _pool(
     return pooled
 
 
-@torch.library.register_fake("crest::pool")  # type: ignore[untyped-decorator]
 def _pooled_shape(
-    features: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None  # noqa: ARG001
+    features: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None
 ) -> Tensor:  # fmt: skip
     return features.new_empty(features.shape[0], features.shape[2])
 
 
 @torch.library.impl("crest::spread", "CPU")
 def _spread(
-    gradient: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None, steps: int
+    gradient: Tensor,
+    tiles: Tensor,
+    inner: Tensor,
+    outer: Tensor,
+    level: Tensor,
+    mask: Tensor | None,
+    steps: int,
 ) -> Tensor:
-    from crest.ops.kernels import spread_weights  # noqa: PLC0415
+    from crest.ops.kernels.passes import spread_weights  # noqa: PLC0415
 
     spread = _spread_shape(gradient, tiles, inner, outer, level, mask, steps)
     batch = gradient.shape[0]
@@ -252,17 +256,21 @@ def _spread(
     return spread
 
 
-@torch.library.register_fake("crest::spread")  # type: ignore[untyped-decorator]
 def _spread_shape(
-    gradient: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None, steps: int  # noqa: ARG001
+    gradient: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None, steps: int
 ) -> Tensor:  # fmt: skip
     return gradient.new_empty(gradient.shape[0], steps, gradient.shape[1])
 
 
+torch.library.register_fake("crest::residuals", _residual_shapes)
+torch.library.register_fake("crest::choose", _chosen_shapes)
+torch.library.register_fake("crest::pool", _pooled_shape)
+torch.library.register_fake("crest::spread", _spread_shape)
+
 # Pooling and spreading are linear, and each is the other's transpose: so any number of backward passes is.
 
 
-def _keep_pool(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG001
+def _keep_pool(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     features, *weights = inputs
     ctx.steps = features.shape[1]
     ctx.save_for_backward(*weights)
@@ -272,7 +280,7 @@ def _back_through_pool(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     return torch.ops.crest.spread(gradient, *ctx.saved_tensors, ctx.steps), None, None, None, None, None
 
 
-def _keep_spread(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG001
+def _keep_spread(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     _, *weights, _ = inputs
     ctx.save_for_backward(*weights)
 

@@ -317,13 +317,14 @@ class CrestReadout(Readout):
             self.run_up.observe(*end_profile(series, valid, self._sigma, config.delta))
         mask, left_out = self._inside(series, valid, run_up)
         if self._compiled(series):
-            ranking: Residuals | Tensor = self._residuals(series, mask)
-            profile = ranking.profile.unsqueeze(1)
+            residuals = self._residuals(series, mask)
+            ranking: Residuals | Tensor = residuals
+            profile = residuals.profile.unsqueeze(1)
         else:
-            ranking = self._transience(series, mask)
-            parts = [ranking[..., start::2] for start in (0, 1)] if self.split else [ranking]
+            transience = self._transience(series, mask)
+            parts = [transience[..., start::2] for start in (0, 1)] if self.split else [transience]
             profile = torch.stack([transience_profile(part) for part in parts], dim=1)
-            ranking = profile.transpose(1, 2) if self.split else ranking
+            ranking = profile.transpose(1, 2) if self.split else transience
         epsilon, width, tail = self._budget(profile, mask, observe)
         alpha = (
             contrast_weight(epsilon, config) if self.alpha is None else torch.full_like(epsilon, self.alpha)

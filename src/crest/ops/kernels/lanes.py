@@ -204,9 +204,7 @@ def any_between(_, value, low, high):
 
     def emit(context, builder, signature, arguments):
         value, low, high = arguments
-        inside = builder.and_(
-            builder.fcmp_ordered(">=", value, low), builder.fcmp_ordered("<", value, high)
-        )
+        inside = builder.and_(builder.fcmp_ordered(">=", value, low), builder.fcmp_ordered("<", value, high))
         return builder.icmp_unsigned(
             "!=", builder.bitcast(inside, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
         )

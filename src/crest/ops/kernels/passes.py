@@ -11,7 +11,7 @@ pooled, and is no residual.
 import numba
 import numpy as np
 
-from crest.ops.lanes import (
+from crest.ops.kernels.lanes import (
     LANES,
     flags,
     larger,

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from crest.ops.kernels import compiled
-from crest.ops.lanes import (
+from crest.ops.kernels.lanes import (
     LANES,
     any_between,
     flags,
@@ -15,6 +14,7 @@ from crest.ops.lanes import (
     store_flags,
     where_from,
 )
+from crest.ops.kernels.passes import compiled
 
 # So many rows are counted where a series is longer, until the threshold is known roughly.
 _SAMPLE = 2048
@@ -135,7 +135,20 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
     if T > 2 * _SAMPLE:
         _roughly(series, T, wanted, peak, low, high, from_low, from_high, middle, count)
     # In a short series one count more costs less than to take values out.
-    _narrow(series, T, 1, wanted, 4 if T < _SAMPLE else T // 64, peak, low, high, from_low, from_high, middle, count)
+    _narrow(
+        series,
+        T,
+        1,
+        wanted,
+        4 if T < _SAMPLE else T // 64,
+        peak,
+        low,
+        high,
+        from_low,
+        from_high,
+        middle,
+        count,
+    )
     least, beyond = load(low, 0), splat(series.dtype.type(np.inf))
     lowest = beyond
     for i in range(0, T * LANES, LANES):
@@ -212,7 +225,11 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
             for c in range(LANES):
                 wanted[c], top[c], found[c] = 1, 0, 0
                 if c < width:
-                    wanted[c], top[c], found[c] = count[b, channel + c], peak[b, channel + c], above[b, channel + c]
+                    wanted[c], top[c], found[c] = (
+                        count[b, channel + c],
+                        peak[b, channel + c],
+                        above[b, channel + c],
+                    )
             _thresholds(series, wanted, top, found, floor, tie, threshold)
             limit = load(threshold, 0)
             _widened(series, T, limit, dilation, own, masked, peaks, out)
