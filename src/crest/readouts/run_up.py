@@ -8,7 +8,7 @@ from an average around each step: an average is off at the ends of every slope.
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, Profile, StepMask
+from crest.arrays import Features, Profile, ProfileMask, StepMask
 from crest.background.slow import local_line
 from crest.background.transience import RESIDUAL_FLOOR, channel_transience, transience_profile
 from crest.checks.arguments import obeys
@@ -30,7 +30,7 @@ _LOOKED_AT = 16
 @torch.no_grad()
 def end_profile(
     features: Features, mask: StepMask | None, sigma: float, delta: float
-) -> tuple[Profile, StepMask | None]:
+) -> tuple[Profile, ProfileMask | None]:
     """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
     rows = None if mask is None else mask[:_LOOKED_AT]
     looked_at = features[:_LOOKED_AT]

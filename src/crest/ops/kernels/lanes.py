@@ -3,7 +3,7 @@
 numba leaves it to LLVM to find vectors in loops over single numbers, which it does not in short or strided ones. These
 are LLVM's own vectors: a processor with narrower registers takes two or four for each.
 
-`load` and `store` go between arrays and lanes, `flags` and `store_flags` between bytes and lanes, `splat` from one number to
+`take` and `put` go between arrays and lanes, `flags` and `store_flags` between bytes and lanes, `splat` from one number to
 eight, `total` from eight to one. Between lanes there are + - *, `magnitude`, `larger`, `smaller`, `where_above`, `where_from`, `ones_from`
 and `any_between`.
 """
@@ -51,7 +51,7 @@ def _pointer(context, builder, kind, array, index):
 
 
 @intrinsic
-def load(_, array, index):
+def take(_, array, index):
     """Eight neighbours of an array, from an index on."""
 
     def emit(context, builder, signature, arguments):
@@ -64,7 +64,7 @@ def load(_, array, index):
 
 
 @intrinsic
-def store(_, array, index, value):
+def put(_, array, index, value):
     """Write eight neighbours of an array, from an index on."""
 
     def emit(context, builder, signature, arguments):

@@ -15,12 +15,12 @@ from crest.ops.kernels.lanes import (
     LANES,
     flags,
     larger,
-    load,
     magnitude,
     ones_from,
+    put,
     smaller,
     splat,
-    store,
+    take,
     total,
     where_above,
 )
@@ -38,8 +38,8 @@ def _channels(series, index, width, spare):
     if width < LANES:
         for c in range(width):
             spare[c] = series[index + c]
-        return load(spare, 0)
-    return load(series, index)
+        return take(spare, 0)
+    return take(series, index)
 
 
 @compiled
@@ -104,13 +104,13 @@ def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
     for block in range(start, T, 64):
         for channel in range(0, len(origin), LANES):
             width = min(LANES, D - channel)
-            high, low = load(highest, channel), load(lowest, channel)
+            high, low = take(highest, channel), take(lowest, channel)
             for t in range(block, min(block + 64, T)):
                 if not masked or valid[t]:
                     value = _channels(series, t * D + channel, width, spare)
                     high, low = larger(value, high), smaller(value, low)
-            store(highest, channel, high)
-            store(lowest, channel, low)
+            put(highest, channel, high)
+            put(lowest, channel, low)
     # A factor and no division: it is the same for all steps of a channel, so its rounding changes no rank.
     tiny = np.finfo(series.dtype).tiny
     for c in range(len(origin)):
@@ -122,13 +122,13 @@ def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
 def _fill(rows, row, series, D, channel, lo, hi, valid, masked, origin, scale):
     """Steps lo to hi of a tile into rows from `row` on, from the first step and in units of the reach."""
     width = min(LANES, D - channel)
-    first, factor = load(origin, channel), load(scale, channel)
+    first, factor = take(origin, channel), take(scale, channel)
     spare = np.zeros(LANES, rows.dtype)
     for t in range(lo, hi):
         value = (_channels(series, t * D + channel, width, spare) - first) * factor
         if masked and not valid[t]:
             value = first - first
-        store(rows, (row + t - lo) * LANES, value)
+        put(rows, (row + t - lo) * LANES, value)
 
 
 @compiled
@@ -137,32 +137,32 @@ def _smooth(rows, row, steps, weights, out):
     radius = len(weights) - 1
     for t in range(0, steps, 4):
         i = (row + t) * LANES
-        a0, a1, a2 = load(rows, i + LANES), load(rows, i + 2 * LANES), load(rows, i + 3 * LANES)
-        b1, b2, b3 = load(rows, i), a0, a1
+        a0, a1, a2 = take(rows, i + LANES), take(rows, i + 2 * LANES), take(rows, i + 3 * LANES)
+        b1, b2, b3 = take(rows, i), a0, a1
         weight = splat(weights[0])
         s0, s1, s2, s3 = weight * b1, weight * a0, weight * a1, weight * a2
         for tap in range(1, radius + 1):
             weight = splat(weights[tap])
-            a3 = load(rows, i + (3 + tap) * LANES)
-            b0 = load(rows, i - tap * LANES)
+            a3 = take(rows, i + (3 + tap) * LANES)
+            b0 = take(rows, i - tap * LANES)
             s0 = s0 + weight * (a0 + b0)
             s1 = s1 + weight * (a1 + b1)
             s2 = s2 + weight * (a2 + b2)
             s3 = s3 + weight * (a3 + b3)
             a0, a1, a2 = a1, a2, a3
             b3, b2, b1 = b2, b1, b0
-        store(out, t * LANES, s0)
-        store(out, (t + 1) * LANES, s1)
-        store(out, (t + 2) * LANES, s2)
-        store(out, (t + 3) * LANES, s3)
+        put(out, t * LANES, s0)
+        put(out, (t + 1) * LANES, s1)
+        put(out, (t + 2) * LANES, s2)
+        put(out, (t + 3) * LANES, s3)
 
 
 @compiled
 def _slope(rows, row, weights):
     """The first moment of one step: weights of opposite sign on the two sides. Only steps near an end need it."""
-    slope = load(rows, row * LANES) - load(rows, row * LANES)
+    slope = take(rows, row * LANES) - take(rows, row * LANES)
     for tap in range(1, len(weights)):
-        ahead, behind = load(rows, (row + tap) * LANES), load(rows, (row - tap) * LANES)
+        ahead, behind = take(rows, (row + tap) * LANES), take(rows, (row - tap) * LANES)
         slope = slope + splat(weights.dtype.type(weights[tap] * tap)) * (ahead - behind)
     return slope
 
@@ -175,23 +175,23 @@ def _residual_block(
     _smooth(rows, halo, steps, weights, smooth)
     lowest = splat(floor)
     nothing = lowest - lowest
-    added, count, highest = nothing, nothing, load(peaks, channel)
+    added, count, highest = nothing, nothing, take(peaks, channel)
     for t in range(steps):
-        background = load(smooth, t * LANES)
+        background = take(smooth, t * LANES)
         if by_value[block + t] != 1 or by_slope[block + t] != 0:
             background = background * splat(by_value[block + t])
             if by_slope[block + t] != 0:
                 background = background + splat(by_slope[block + t]) * _slope(rows, halo + t, weights)
-        far = where_above(magnitude(load(rows, (halo + t) * LANES) - background), lowest)
+        far = where_above(magnitude(take(rows, (halo + t) * LANES) - background), lowest)
         if masked and not valid[block + t]:
             far = nothing
-        store(out, (block + t) * LANES, far)
+        put(out, (block + t) * LANES, far)
         added, highest = added + far, larger(far, highest)
         count = count + ones_from(far, lowest)
-    store(peaks, channel, highest)
+    put(peaks, channel, highest)
     # Through memory: numba has no other way from lanes to numbers.
-    store(smooth, 0, added)
-    store(smooth, LANES, count)
+    put(smooth, 0, added)
+    put(smooth, LANES, count)
     for c in range(LANES):
         sums[channel + c] += smooth[c]
         above[channel + c] += smooth[LANES + c]
@@ -236,12 +236,12 @@ def _residual_row(
         steps = min(_STEPS, T - block)
         smooth[:] = 0
         for channel in range(0, padded, LANES):
-            own = load(share, channel)
+            own = take(share, channel)
             for t in range(steps):
-                part = load(residual, channel * T + (block + t) * LANES) * own
-                store(smooth, t * LANES, load(smooth, t * LANES) + part)
+                part = take(residual, channel * T + (block + t) * LANES) * own
+                put(smooth, t * LANES, take(smooth, t * LANES) + part)
         for t in range(steps):
-            profile[block + t] = total(load(smooth, t * LANES))
+            profile[block + t] = total(take(smooth, t * LANES))
 
 
 @compiled
@@ -296,15 +296,15 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
             for channel in range(0, padded, LANES):
                 width, flagged = min(LANES, D - channel), chosen[b, channel * T :]
                 # A power of two: what many large features add up to stays within the range of the dtype.
-                first, share = load(origin, channel), splat(features.dtype.type(1 / _STEPS))
+                first, share = take(origin, channel), splat(features.dtype.type(1 / _STEPS))
                 inside, overall = first - first, first - first
                 for t in range(block, min(block + _STEPS, T)):
                     if not masked or own[t]:
                         value = (_channels(series, t * D + channel, width, spare) - first) * share
                         overall = overall + value
                         inside = inside + value * flags(flagged, t * LANES, first)
-                store(part, 0, inside)
-                store(part, LANES, overall)
+                put(part, 0, inside)
+                put(part, LANES, overall)
                 for c in range(LANES):
                     selected[channel + c] += part[c] * float(_STEPS)
                     everything[channel + c] += part[LANES + c] * float(_STEPS)
@@ -330,8 +330,8 @@ def spread_weights(begin, end, gradient, chosen, inner, outer, valid, masked, fe
                 series[t * D : (t + 1) * D] = 0
                 continue
             for channel in range(0, whole, LANES):
-                rest = load(low, channel)
-                value = rest + load(step, channel) * flags(flagged, channel * T + t * LANES, rest)
-                store(series, t * D + channel, value)
+                rest = take(low, channel)
+                value = rest + take(step, channel) * flags(flagged, channel * T + t * LANES, rest)
+                put(series, t * D + channel, value)
             for c in range(whole, D):
                 series[t * D + c] = low[c] + step[c] * flagged[whole * T + t * LANES + c - whole]

@@ -6,12 +6,12 @@ from crest.ops.kernels.lanes import (
     LANES,
     any_between,
     flags,
-    load,
     ones_from,
+    put,
     smaller,
     splat,
-    store,
     store_flags,
+    take,
     where_from,
 )
 from crest.ops.kernels.passes import compiled
@@ -25,20 +25,20 @@ _BLOCK = 512
 @compiled
 def _count_from(series, T, stride, threshold, count):
     """How many of every `stride`-th row are the threshold or more, in each channel of a tile."""
-    limit = load(threshold, 0)
+    limit = take(threshold, 0)
     n0 = limit - limit
     n1, n2, n3 = n0, n0, n0
     step = stride * LANES
     whole = T - T % (4 * stride)
     for t in range(0, whole, 4 * stride):
         i = t * LANES
-        n0 = n0 + ones_from(load(series, i), limit)
-        n1 = n1 + ones_from(load(series, i + step), limit)
-        n2 = n2 + ones_from(load(series, i + 2 * step), limit)
-        n3 = n3 + ones_from(load(series, i + 3 * step), limit)
+        n0 = n0 + ones_from(take(series, i), limit)
+        n1 = n1 + ones_from(take(series, i + step), limit)
+        n2 = n2 + ones_from(take(series, i + 2 * step), limit)
+        n3 = n3 + ones_from(take(series, i + 3 * step), limit)
     for t in range(whole, T, stride):
-        n0 = n0 + ones_from(load(series, t * LANES), limit)
-    store(count, 0, (n0 + n1) + (n2 + n3))
+        n0 = n0 + ones_from(take(series, t * LANES), limit)
+    put(count, 0, (n0 + n1) + (n2 + n3))
 
 
 @compiled
@@ -149,11 +149,11 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
         middle,
         count,
     )
-    least, beyond = load(low, 0), splat(series.dtype.type(np.inf))
+    least, beyond = take(low, 0), splat(series.dtype.type(np.inf))
     lowest = beyond
     for i in range(0, T * LANES, LANES):
-        lowest = smaller(where_from(load(series, i), least, beyond), lowest)
-    store(threshold, 0, lowest)
+        lowest = smaller(where_from(take(series, i), least, beyond), lowest)
+    put(threshold, 0, lowest)
     offset, position = np.zeros(LANES + 1, np.int64), np.empty(LANES, np.int64)
     for c in range(LANES):
         position[c] = offset[c]
@@ -164,9 +164,9 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
             low[c] = high[c]
     if offset[LANES]:
         between = np.empty(offset[LANES], series.dtype)
-        lows, highs = load(low, 0), load(high, 0)
+        lows, highs = take(low, 0), take(high, 0)
         for i in range(0, T * LANES, LANES):
-            if any_between(load(series, i), lows, highs):
+            if any_between(take(series, i), lows, highs):
                 for c in range(LANES):
                     if low[c] <= series[i + c] < high[c]:
                         between[position[c]] = series[i + c]
@@ -191,7 +191,7 @@ def _widened(series, T, limit, dilation, own, masked, peaks, out):
         peaks[: (lo - block) * LANES + edge] = 0
         peaks[(hi - block) * LANES + edge :] = 0
         for t in range(lo, hi):
-            store_flags(peaks, (t - block) * LANES + edge, load(series, t * LANES), limit)
+            store_flags(peaks, (t - block) * LANES + edge, take(series, t * LANES), limit)
         part = out[block * LANES : (block + steps) * LANES]
         part[:] = 0
         for shift in range(2 * dilation + 1):
@@ -231,13 +231,13 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
                         above[b, channel + c],
                     )
             _thresholds(series, wanted, top, found, floor, tie, threshold)
-            limit = load(threshold, 0)
+            limit = take(threshold, 0)
             _widened(series, T, limit, dilation, own, masked, peaks, out)
             size[b, channel : channel + width] = 0
             for block in range(0, T, _BLOCK):
                 passed = limit - limit
                 for t in range(block, min(block + _BLOCK, T)):
                     passed = passed + flags(out, t * LANES, limit)
-                store(number, 0, passed)
+                put(number, 0, passed)
                 for c in range(width):
                     size[b, channel + c] += np.int64(number[c])
