@@ -68,7 +68,7 @@ def both(
     mode=st.sampled_from(sorted(MODES)),
     dtype=st.sampled_from([torch.float64, torch.float32]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_both_paths_pool_alike(
     batch: int,
     steps: int,

@@ -59,8 +59,13 @@ def _sorted_shape(series: Tensor) -> Tensor:
     return torch.empty_like(series, memory_format=torch.contiguous_format)
 
 
-def _ascending(series: Tensor) -> Tensor:
-    """Values sorted along the last axis."""
+def in_order(series: Tensor) -> Tensor:
+    """Values sorted along the last axis, the smallest first.
+
+    Example:
+        >>> in_order(torch.tensor([2.0, 3.0, 1.0]))
+        tensor([1., 2., 3.])
+    """
     if torch.compiler.is_exporting():
         return series.sort(dim=-1).values
     ordered: Tensor = torch.ops.crest.ascending(series)
@@ -90,7 +95,7 @@ def top_steps(ranking: Features, count: Tensor | int, mask: StepMask | None = No
     count = torch.as_tensor(count, device=series.device)
     count = count.unsqueeze(-1) if count.ndim == 1 else count
     place = (series.shape[-1] - count).clamp(min=0).expand(series.shape[0], series.shape[1])
-    last = _ascending(series).gather(2, place.unsqueeze(-1))
+    last = in_order(series).gather(2, place.unsqueeze(-1))
     selected = (series >= last - tie).transpose(1, 2)
     return selected if mask is None else selected & mask.unsqueeze(-1)
 
