@@ -148,10 +148,12 @@ def test_what_stands_in_the_padding_is_never_read(filler: float) -> None:
 @pytest.mark.parametrize("steps", [1, 2, 40, 300])
 def test_residuals_are_those_of_the_plain_background(steps: int, masked: bool, line: bool) -> None:
     features, mask = made(3, steps, 5, 1, masked=masked)
-    found = residuals_of(features, mask, sigma=6.0, floor=FLOOR, delta=DELTA, line=line)
-    transience = channel_transience(features, mask, 6.0, DELTA, local_line if line else slow_background)
+    found = residuals_of(features, mask, sigma=6.0, floor=FLOOR, delta=DELTA, lines=2 * line)
+    transience = channel_transience(features, mask, 6.0, DELTA, slow_background)
     torch.testing.assert_close(found.profile, transience_profile(transience), rtol=0, atol=1e-10)
     assert torch.equal(found.above, (transience > 0).sum(1))
+    fair = transience_profile(channel_transience(features, mask, 6.0, DELTA, local_line))
+    torch.testing.assert_close(found.line_profile, fair[: 2 * line], rtol=0, atol=1e-10)
 
 
 def test_the_run_up_is_looked_for_alike() -> None:
@@ -196,8 +198,8 @@ def test_derivatives_of_any_order() -> None:
 def test_the_operators_are_well_formed(masked: bool) -> None:
     features, mask = made(2, 20, 5, 0, masked=masked)
     residuals = torch.ops.crest.residuals.default
-    torch.library.opcheck(residuals, (features, mask, 6.0, FLOOR, DELTA, False))
-    tiles, peak, above, _ = residuals(features, mask, 6.0, FLOOR, DELTA, False)
+    torch.library.opcheck(residuals, (features, mask, 6.0, FLOOR, DELTA, 1))
+    tiles, peak, above, *_ = residuals(features, mask, 6.0, FLOOR, DELTA, 1)
     count = torch.ones_like(above)
     torch.library.opcheck(torch.ops.crest.choose.default, (tiles, peak, above, count, mask, FLOOR, TIE, 2))
     flags, _ = torch.ops.crest.choose(tiles, peak, above, count, mask, FLOOR, TIE, 2)

@@ -36,6 +36,8 @@ class Residuals(NamedTuple):
     """(B, D): how many are above the floor."""
     profile: Profile
     """(B, T): the average over channels, each normalised to sum to one over time."""
+    line_profile: Tensor
+    """(lines, T): the same by distances from a line around each step, for the first trajectories."""
 
 
 class Chosen(NamedTuple):
@@ -54,9 +56,9 @@ class Chosen(NamedTuple):
 
 
 def residuals_of(
-    features: Features, mask: StepMask | None, *, sigma: float, floor: float, delta: float, line: bool = False
+    features: Features, mask: StepMask | None, *, sigma: float, floor: float, delta: float, lines: int = 0
 ) -> Residuals:
-    """Residuals of the slow background, or with `line` of a line around each step, and their profile.
+    """Residuals of the slow background and their profile; for the first `lines` trajectories also that of a line.
 
     Example:
         >>> features = torch.zeros(1, 64, 2)
@@ -65,14 +67,14 @@ def residuals_of(
         >>> int(found.profile.argmax()), found.above.shape
         (20, torch.Size([1, 2]))
     """
-    return Residuals(*torch.ops.crest.residuals(features, mask, sigma, floor, delta, line))
+    return Residuals(*torch.ops.crest.residuals(features, mask, sigma, floor, delta, lines))
 
 
 def choose_steps(
     residuals: Residuals, count: Tensor, mask: StepMask | None, *, floor: float, tie: float, dilation: int
 ) -> Chosen:
     """The `count` (B, D) steps of each channel with the largest residuals and those tied with the last, widened."""
-    tiles, peak, above, _ = residuals
+    tiles, peak, above, *_ = residuals
     return Chosen(*torch.ops.crest.choose(tiles, peak, above, count, mask, floor, tie, dilation))
 
 
@@ -105,7 +107,8 @@ def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMas
 
 torch.library.define(
     "crest::residuals",
-    "(Tensor features, Tensor? mask, float sigma, float floor, float delta, bool line) -> (Tensor, Tensor, Tensor, Tensor)",
+    "(Tensor features, Tensor? mask, float sigma, float floor, float delta, SymInt lines)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
 )
 torch.library.define(
     "crest::choose",
@@ -164,17 +167,17 @@ def _tiled(width: int, steps: int) -> int:
 
 @torch.library.impl("crest::residuals", "CPU")
 def _residuals(
-    features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, line: bool
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, lines: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     from crest.ops.kernels.passes import residuals  # noqa: PLC0415
 
-    found = _residual_shapes(features, mask, sigma, floor, delta, line)
+    found = _residual_shapes(features, mask, sigma, floor, delta, lines)
     batch = features.shape[0]
     valid, masked = _valid(mask)
     series = _array(features)
     weights = _taps(sigma, features.dtype)
     _on_threads(
-        residuals, batch, series.reshape(batch, -1), valid, masked, weights, sigma, line, weights.dtype.type(floor), delta,
+        residuals, batch, series.reshape(batch, -1), valid, masked, weights, sigma, weights.dtype.type(floor), delta,
         *(tensor.numpy() for tensor in found),
     )  # fmt: skip
     return found
@@ -186,14 +189,15 @@ def _residual_shapes(
     sigma: float,
     floor: float,
     delta: float,
-    line: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    lines: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     batch, steps, width = features.shape
     return (
         features.new_empty(batch, _tiled(width, steps)),
         features.new_empty(batch, width),
         features.new_empty(batch, width, dtype=torch.int64),
         features.new_empty(batch, steps),
+        features.new_empty(lines, steps),
     )
 
 

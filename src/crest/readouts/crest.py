@@ -31,6 +31,7 @@ from crest.readouts.config import CrestConfig
 from crest.readouts.means import contrast, masked_means, share_over_steps
 from crest.readouts.run_up import (
     LONGEST,
+    LOOKED_AT,
     RunUp,
     both_ends,
     end_profile,
@@ -269,9 +270,10 @@ class CrestReadout(Readout):
         return usual and serves(features)
 
     @torch.no_grad()
-    def _residuals(self, series: Features, mask: StepMask | None) -> Residuals:
+    def _residuals(self, series: Features, mask: StepMask | None, lines: int = 0) -> Residuals:
+        config = self.config
         return residuals_of(
-            series.detach(), mask, sigma=self._sigma, floor=RESIDUAL_FLOOR, delta=self.config.delta
+            series.detach(), mask, sigma=self._sigma, floor=RESIDUAL_FLOOR, delta=config.delta, lines=lines
         )
 
     @torch.no_grad()
@@ -313,11 +315,12 @@ class CrestReadout(Readout):
         series = series.detach()
         config = self.config
         # In eager code a batch of few is not even looked at: it does not count.
-        if observe and self.run_up is not None and (torch.compiler.is_compiling() or may_show(series)):
-            self.run_up.observe(*end_profile(series, valid, self._sigma, config.delta))
+        looked = observe and self.run_up is not None and (torch.compiler.is_compiling() or may_show(series))
+        residuals = self._look(series, valid) if looked else None
         mask, left_out = self._inside(series, valid, run_up)
         if self._compiled(series):
-            residuals = self._residuals(series, mask)
+            if residuals is None or mask is not valid:
+                residuals = self._residuals(series, mask)
             ranking: Residuals | Tensor = residuals
             profile = residuals.profile.unsqueeze(1)
         else:
@@ -334,6 +337,17 @@ class CrestReadout(Readout):
             other_half = (torch.arange(series.shape[2], device=series.device) + 1) % 2
             selected, alpha = selected[..., other_half], alpha[:, other_half]
         return _Found(selected, alpha, epsilon, width, tail, left_out, mask)
+
+    def _look(self, series: Features, valid: StepMask | None) -> Residuals | None:
+        """Look for a run-up; the residuals over all valid steps, where compiled code finds them on the way."""
+        if self.run_up is None:
+            return None
+        if torch.compiler.is_compiling() or not self._compiled(series) or self.run_up.steps.any():
+            self.run_up.observe(*end_profile(series, valid, self._sigma, self.config.delta))
+            return None
+        residuals = self._residuals(series, valid, lines=min(len(series), LOOKED_AT))
+        self.run_up.observe(residuals.line_profile, None if valid is None else valid[:LOOKED_AT])
+        return residuals
 
     def _ranked(self, ranking: Residuals | Tensor, epsilon: Tensor, mask: StepMask | None) -> Any:
         """The steps that the budget has room for, widened: as the operators keep them, or as flags."""

@@ -23,8 +23,8 @@ _SMOOTH = 5
 LONGEST = 0.25
 """The share of a trajectory that a run-up which was found may have at either end."""
 _TRAJECTORIES = 8
-# So many are looked at: a median over more says no more, and costs.
-_LOOKED_AT = 16
+LOOKED_AT = 16
+"""So many trajectories of a batch are looked at: a median over more says no more, and costs."""
 
 
 @torch.no_grad()
@@ -32,11 +32,13 @@ def end_profile(
     features: Features, mask: StepMask | None, sigma: float, delta: float
 ) -> tuple[Profile, ProfileMask | None]:
     """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
-    rows = None if mask is None else mask[:_LOOKED_AT]
-    looked_at = features[:_LOOKED_AT]
+    rows = None if mask is None else mask[:LOOKED_AT]
+    looked_at = features[:LOOKED_AT]
     if serves(looked_at):
-        found = residuals_of(looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, line=True)
-        return found.profile, rows
+        found = residuals_of(
+            looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=len(looked_at)
+        )
+        return found.line_profile, rows
     transience = channel_transience(looked_at, rows, sigma, delta, local_line)
     return transience_profile(transience), rows
 

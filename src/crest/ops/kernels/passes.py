@@ -169,37 +169,63 @@ def _slope(rows, row, weights):
 
 @compiled
 def _residual_block(
-    rows, halo, block, steps, weights, by_value, by_slope, valid, masked, smooth, floor, out, sums, peaks, above, channel
+    rows, halo, block, steps, weights, factors, valid, masked, smooth, floor, out, second, sums, peaks, above, channel
 ):  # fmt: skip
-    """Distances from the background in one block of a tile, with their sums, maxima and numbers."""
+    """Distances from the background in one block of a tile, with their sums, maxima and numbers; and those from a line."""
     _smooth(rows, halo, steps, weights, smooth)
     lowest = splat(floor)
     nothing = lowest - lowest
-    added, count, highest = nothing, nothing, take(peaks, channel)
+    added, count, highest, lines = nothing, nothing, take(peaks, channel), nothing
     for t in range(steps):
-        background = take(smooth, t * LANES)
-        if by_value[block + t] != 1 or by_slope[block + t] != 0:
-            background = background * splat(by_value[block + t])
-            if by_slope[block + t] != 0:
-                background = background + splat(by_slope[block + t]) * _slope(rows, halo + t, weights)
-        far = where_above(magnitude(take(rows, (halo + t) * LANES) - background), lowest)
+        by_value, value, slope = factors[0, block + t], factors[1, block + t], factors[2, block + t]
+        here, middle = take(rows, (halo + t) * LANES), take(smooth, t * LANES)
+        far = where_above(magnitude(here - middle * splat(by_value)), lowest)
         if masked and not valid[block + t]:
             far = nothing
         put(out, (block + t) * LANES, far)
         added, highest = added + far, larger(far, highest)
         count = count + ones_from(far, lowest)
+        if len(second):
+            # Away from ends and gaps the line runs through the average.
+            if value != by_value or slope != 0:
+                line = middle * splat(value) + splat(slope) * _slope(rows, halo + t, weights)
+                far = where_above(magnitude(here - line), lowest)
+                if masked and not valid[block + t]:
+                    far = nothing
+            put(second, channel * len(factors[0]) + (block + t) * LANES, far)
+            lines = lines + far
     put(peaks, channel, highest)
     # Through memory: numba has no other way from lanes to numbers.
     put(smooth, 0, added)
     put(smooth, LANES, count)
+    put(smooth, 2 * LANES, lines)
     for c in range(LANES):
-        sums[channel + c] += smooth[c]
+        sums[0, channel + c] += smooth[c]
         above[channel + c] += smooth[LANES + c]
+        sums[1, channel + c] += smooth[2 * LANES + c]
+
+
+@compiled
+def _average(residual, T, D, sums, delta, share, lanes, profile):
+    """The average over channels of residuals that add up to one in each."""
+    for c in range(len(share)):
+        share[c] = 1 / (max(sums[c], delta) * D) if c < D else 0
+    # Tile by tile: side by side, their rows would lie in the same few lines of a cache.
+    for block in range(0, T, _STEPS):
+        steps = min(_STEPS, T - block)
+        lanes[:] = 0
+        for channel in range(0, len(share), LANES):
+            own = take(share, channel)
+            for t in range(steps):
+                part = take(residual, channel * T + (block + t) * LANES) * own
+                put(lanes, t * LANES, take(lanes, t * LANES) + part)
+        for t in range(steps):
+            profile[block + t] = total(take(lanes, t * LANES))
 
 
 @compiled
 def _residual_row(
-    series, T, D, valid, masked, weights, by_value, by_slope, floor, delta, residual, peak, above, profile
+    series, T, D, valid, masked, weights, factors, floor, delta, residual, second, peak, above, profile, line_profile
 ):  # fmt: skip
     padded, halo = (D + LANES - 1) // LANES * LANES, len(weights) - 1
     start = _first_valid(valid, masked, T)
@@ -208,10 +234,11 @@ def _residual_row(
         peak[:] = 0
         above[:] = 0
         profile[:] = 0
+        line_profile[:] = 0
         return
     origin, scale = np.empty(padded, series.dtype), np.empty(padded, series.dtype)
     _origin_and_scale(series, T, D, start, valid, masked, origin, scale)
-    sums, peaks, counts = np.zeros(padded), np.zeros(padded, series.dtype), np.zeros(padded)
+    sums, peaks, counts = np.zeros((2, padded)), np.zeros(padded, series.dtype), np.zeros(padded)
     most = min(_STEPS, T)
     rows = _aligned((most + 2 * halo + 4) * LANES, series)
     smooth = _aligned((most + 4) * LANES, series)
@@ -223,47 +250,40 @@ def _residual_row(
         for channel in range(0, padded, LANES):
             _fill(rows, lo - block + halo, series, D, channel, lo, hi, valid, masked, origin, scale)
             _residual_block(
-                rows, halo, block, steps, weights, by_value, by_slope, valid, masked, smooth, floor,
-                residual[channel * T :], sums, peaks, counts, channel,
+                rows, halo, block, steps, weights, factors, valid, masked, smooth, floor,
+                residual[channel * T :], second, sums, peaks, counts, channel,
             )  # fmt: skip
-    share = np.zeros(padded, series.dtype)
     for c in range(D):
-        share[c] = 1 / (max(sums[c], delta) * D)
         peak[c] = peaks[c]
         above[c] = np.int64(counts[c])
-    # Tile by tile: side by side, their rows would lie in the same few lines of a cache.
-    for block in range(0, T, _STEPS):
-        steps = min(_STEPS, T - block)
-        smooth[:] = 0
-        for channel in range(0, padded, LANES):
-            own = take(share, channel)
-            for t in range(steps):
-                part = take(residual, channel * T + (block + t) * LANES) * own
-                put(smooth, t * LANES, take(smooth, t * LANES) + part)
-        for t in range(steps):
-            profile[block + t] = total(take(smooth, t * LANES))
+    _average(residual, T, D, sums[0], delta, scale, smooth, profile)
+    if len(second):
+        _average(second, T, D, sums[1], delta, scale, smooth, line_profile)
 
 
 @compiled
 def residuals(
-    begin, end, features, valid, masked, weights, sigma, line, floor, delta, residual, peak, above, profile
+    begin, end, features, valid, masked, weights, sigma, floor, delta, residual, peak, above, profile, line_profile
 ):  # fmt: skip
     """Residuals in tiles (B, tiles T 8), their maxima and numbers above the floor (B, D), and the profile (B, T).
 
-    `features` is (B, T D). With `line` they are distances from a line around each step and not from an average.
+    `features` is (B, T D). As many of the first trajectories as `line_profile` (L, T) has rows get a second profile, of distances
+    from a line around each step and not from an average.
     """
-    T, D = profile.shape[1], peak.shape[1]
-    by_value, by_slope = np.ones(T, features.dtype), np.zeros(T, features.dtype)
-    if not masked:
-        # All trajectories have these ends.
-        end_factors(np.ones(T, np.bool_), weights, sigma, line, by_value, by_slope)
+    T, D, lines = profile.shape[1], peak.shape[1], len(line_profile)
+    # One over the weights of the average; what value and slope are multiplied by in a line.
+    factors = np.zeros((3, T), features.dtype)
+    nowhere = np.empty(0, features.dtype)
+    scratch = np.empty(residual.shape[1] if begin < lines else 0, features.dtype)
     for b in range(begin, end):
-        own = valid[b if masked else 0]
-        if masked:
-            end_factors(own, weights, sigma, line, by_value, by_slope)
+        own = valid[b] if masked else np.ones(T if b == begin else 0, np.bool_)
+        if masked or b == begin:
+            end_factors(own, weights, sigma, True, factors[1], factors[2])
+            unused = np.empty(T, features.dtype)
+            end_factors(own, weights, sigma, False, factors[0], unused)
         _residual_row(
-            features[b], T, D, own, masked, weights, by_value, by_slope, floor, delta,
-            residual[b], peak[b], above[b], profile[b],
+            features[b], T, D, own, masked, weights, factors, floor, delta, residual[b], scratch if b < lines else nowhere,
+            peak[b], above[b], profile[b], line_profile[b] if b < lines else nowhere,
         )  # fmt: skip
 
 
