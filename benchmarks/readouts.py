@@ -1,21 +1,37 @@
-"""Cost of every readout as a ratio to dot-product attention, all in one run on one thread.
+"""Cost of every readout, all in one run: time, as a ratio to two kinds of attention, and memory; and how both grow with T.
 
-Times are printed to be read as ratios: machines differ, and a busy one is slow for all. `python
-benchmarks/readouts.py [--rounds N] [--quick]`.
+Times are printed to be read as ratios: machines differ, and a busy one is slow for all. Rounds go over the readouts by turns, and a
+ratio is the median of the rounds' own ratios. `crest` is measured twice: as it runs here, and in plain torch.
+
+`python benchmarks/readouts.py [--shapes 64x512x64,2x65536x64] [--threads 1,2] [--rounds N] [--json FILE] [--picture FILE]
+[--quick]`.
 """
 
 import argparse
+import json
+import os
+import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+# The profiler that counts the memory would tell of each start and stop.
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
 import torch
+from torch import Tensor, nn
 
+from crest.ops import backend, serves
 from crest.readouts import READOUTS, make_readout
 
-SHAPES = [(64, 512, 64), (16, 4096, 64), (2, 65536, 64)]
-QUICK = [(2, 64, 4)]
-YARDSTICK = "attention"
+SHAPES = ((64, 512, 64), (16, 4096, 64), (2, 65536, 64), (1, 1048576, 8))
+QUICK = ((2, 64, 4), (1, 128, 4))
+FLOOR, YARDSTICKS = "mean", ("attention", "scored_attention")
+PLAIN = "crest, torch"
+# Beside the largest shape these would take minutes or more memory than there is; they say nothing about CREST.
+LARGEST = 2**23
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -24,42 +40,149 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(shape: tuple[int, int, int], rounds: int) -> dict[str, tuple[float, float]]:
-    """Median milliseconds forward, and forward with backward, rounds interleaved over the readouts."""
-    features = torch.randn(shape)
-    leaf = torch.randn(shape, requires_grad=True)
-    readouts = {name: make_readout(name, shape[2], validate=False) for name in READOUTS}
+def peak_memory(work: Callable[[], object]) -> int:
+    """Bytes of tensors that the work needs at once, beyond what was there before."""
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as traced:
+        work()
+    held, peak = 0, 0
+    events = [event for event in traced.profiler.kineto_results.events() if event.name() == "[memory]"]
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        held += event.nbytes()
+        peak = max(peak, held)
+    return peak
 
-    def both(readout: torch.nn.Module) -> None:
-        leaf.grad = None
-        readout(leaf).sum().backward()
 
+def forward(readout: nn.Module, features: Tensor) -> None:
+    with torch.no_grad():
+        readout(features)
+
+
+def both_ways(readout: nn.Module, leaf: Tensor) -> None:
+    leaf.grad = None
+    readout(leaf).sum().backward()
+
+
+def candidates(width: int) -> dict[str, tuple[nn.Module, str]]:
+    """Readouts by name, each with the backend that it runs with. In training, where CREST also looks for a run-up."""
+    found = {name: (make_readout(name, width, validate=False), "auto") for name in READOUTS}
+    return {**found, PLAIN: (make_readout("crest", width, validate=False), "torch")}
+
+
+def measure(shape: tuple[int, int, int], rounds: int) -> list[dict[str, object]]:
+    """One row per readout: median milliseconds and ratios, forward and with backward, and peak memory over the features'."""
+    features, leaf = torch.randn(shape), torch.randn(shape, requires_grad=True)
+    readouts = candidates(shape[2])
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in readouts}
-    for round_number in range(rounds + 1):
-        for name, readout in readouts.items():
-            with torch.no_grad():
-                forward = seconds(lambda readout=readout: readout(features))
-            pair = forward, seconds(lambda readout=readout: both(readout))
-            if round_number:  # the first round warms up
-                times[name].append(pair)
-    return {
-        name: (1e3 * statistics.median(a for a, _ in pairs), 1e3 * statistics.median(b for _, b in pairs))
-        for name, pairs in times.items()
-    }
+    memory: dict[str, float] = {}
+    for number in range(rounds + 1):
+        for name, (readout, chosen) in readouts.items():
+            with backend(chosen):
+                pair = (
+                    seconds(lambda readout=readout: forward(readout, features)),
+                    seconds(lambda readout=readout: both_ways(readout, leaf)),
+                )
+                if number:  # the first round warms up
+                    times[name].append(pair)
+                elif features.numel() <= LARGEST:
+                    extra = peak_memory(lambda readout=readout: forward(readout, features))
+                    memory[name] = extra / (features.numel() * features.element_size())
+        progress(f"{shape}: round {number} of {rounds}")
+    return [row(name, times, memory.get(name)) for name in readouts]
+
+
+def row(name: str, times: dict[str, list[tuple[float, float]]], memory: float | None) -> dict[str, object]:
+    found: dict[str, object] = {"readout": name, "memory": memory}
+    for place, kind in enumerate(("forward", "both")):
+        found[f"{kind}_ms"] = 1e3 * statistics.median(pair[place] for pair in times[name])
+        for other in (*YARDSTICKS, FLOOR):
+            ratios = [own[place] / its[place] for own, its in zip(times[name], times[other], strict=True)]
+            found[f"{kind}_over_{other}"] = statistics.median(ratios)
+    return found
+
+
+def progress(words: str) -> None:
+    """On a terminal alone, and beside the table."""
+    if sys.stderr.isatty():
+        print(f"\r{words:<60}", end="", file=sys.stderr, flush=True)
+
+
+def show(shape: tuple[int, int, int], threads: int, rows: list[dict[str, object]]) -> None:
+    print(f"\n(B, T, D) = {shape}, threads: {threads}")
+    print(
+        f"  {'':<18}{'forward':>12}{'/ dot':>8}{'/ MLP':>8}{'both ways':>13}{'/ dot':>8}{'/ MLP':>8}{'memory':>10}"
+    )
+    for one in rows:
+        dot, scored = YARDSTICKS
+        memory = "-" if one["memory"] is None else f"{one['memory']:.2f} x"
+        print(
+            f"  {one['readout']:<18}{one['forward_ms']:9.2f} ms{one[f'forward_over_{dot}']:6.1f} x"
+            f"{one[f'forward_over_{scored}']:6.1f} x{one['both_ms']:10.2f} ms{one[f'both_over_{dot}']:6.1f} x"
+            f"{one[f'both_over_{scored}']:6.1f} x{memory:>10}"
+        )
+
+
+def growth(results: list[dict[str, object]]) -> None:
+    """Nanoseconds per feature, forward and backward, at each T: a cost in proportion to T stays the same."""
+    for threads in sorted({one["threads"] for one in results}):
+        own = [one for one in results if one["threads"] == threads]
+        print(f"\nnanoseconds per feature, both ways, threads: {threads}")
+        print(f"  {'':<18}" + "".join(f"{'T = ' + str(one['shape'][1]):>14}" for one in own))
+        for place, name in enumerate(one["readout"] for one in own[0]["rows"]):
+            cells = [1e6 * one["rows"][place]["both_ms"] / torch.Size(one["shape"]).numel() for one in own]
+            print(f"  {name:<18}" + "".join(f"{cell:14.2f}" for cell in cells))
+
+
+def draw(results: list[dict[str, object]], path: Path) -> None:
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    own = sorted(
+        (one for one in results if one["threads"] == results[0]["threads"]), key=lambda one: one["shape"][1]
+    )
+    for place, name in enumerate(one["readout"] for one in own[0]["rows"]):
+        cost = [1e6 * one["rows"][place]["both_ms"] / torch.Size(one["shape"]).numel() for one in own]
+        strong = name.startswith("crest") or name in (FLOOR, *YARDSTICKS)
+        axes.loglog(
+            [one["shape"][1] for one in own], cost, marker="o", label=name, alpha=1.0 if strong else 0.3
+        )
+    axes.set(xlabel="steps T", ylabel="nanoseconds per feature, forward and backward")
+    axes.legend(fontsize="small", ncols=2)
+    figure.savefig(path, dpi=150)
+
+
+def shapes_of(words: str) -> list[tuple[int, int, int]]:
+    shapes = [tuple(map(int, word.split("x"))) for word in words.split(",")]
+    if any(len(shape) != 3 for shape in shapes):
+        raise argparse.ArgumentTypeError(f"shapes must be like 64x512x64,2x65536x64, got {words!r}")
+    return shapes
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--shapes", type=shapes_of)
+    parser.add_argument("--threads", type=lambda words: [int(word) for word in words.split(",")], default=[1])
+    parser.add_argument("--json", type=Path, help="a file for the numbers")
+    parser.add_argument("--picture", type=Path, help="a file for a chart over T")
     parser.add_argument("--quick", action="store_true", help="does it work? Its numbers mean nothing")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    for shape in QUICK if options.quick else SHAPES:
-        result = measure(shape, 1 if options.quick else options.rounds)
-        forward, both = result[YARDSTICK]
-        print(f"\n(B, T, D) = {shape}{'':8}forward{'':16}forward + backward")
-        for name, (a, b) in result.items():
-            print(f"  {name:<18}{a:9.2f} ms {a / forward:7.1f} x {b:14.2f} ms {b / both:7.1f} x")
+    shapes = options.shapes or (QUICK if options.quick else SHAPES)
+    compiled = "compiled by numba" if serves(torch.zeros(1, 1, 1)) else "plain torch: numba is not installed"
+    print(f"{platform.machine()}, torch {torch.__version__}; crest is {compiled}")
+    results: list[dict[str, object]] = []
+    for threads in options.threads:
+        torch.set_num_threads(threads)
+        for shape in shapes:
+            rows = measure(shape, 1 if options.quick else options.rounds)
+            show(shape, threads, rows)
+            results.append({"shape": shape, "threads": threads, "rows": rows})
+    growth(results)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    if options.picture:
+        draw(results, options.picture)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,12 @@ if CHECK_SHAPES:
 
     # Not the kernels: numba compiles them itself and must not meet a wrapper. Naming a package covers what is in it.
     modules = [
-        *(f"crest.{path.stem}" for path in SOURCE.iterdir() if path.stem not in ("__init__", "systems")),
+        *(
+            f"crest.{path.stem}"
+            for path in SOURCE.iterdir()
+            if path.stem not in ("__init__", "systems", "ops")
+        ),
+        *(f"crest.ops.{stem}" for stem in ("backends", "fused")),
         *(f"crest.systems.{path.stem}" for path in (SOURCE / "systems").iterdir() if path.stem != "kernels"),
     ]
     # The tower lets an int stand where a float is asked for, as every static checker does.

@@ -11,7 +11,7 @@ import crest
 from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
-CORE = {"arrays", "floats", "checks", "rng", "background", "files"}
+CORE = {"arrays", "floats", "checks", "rng", "background", "ops", "files"}
 PRODUCT = CORE | {
     "readouts",
     "probes",
@@ -36,6 +36,7 @@ ALLOWED = {
     "checks": {"arrays", "floats"},
     "rng": {"checks"},
     "background": {"arrays", "checks"},
+    "ops": {"arrays", "checks"},
     "files": set(),
     "readouts": CORE,
     "probes": CORE,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crest import background as background
+    from crest import ops as ops
     from crest import probes, theory
     from crest import readouts as readouts
     from crest import remedies as remedies
@@ -93,7 +94,7 @@ _REMEDIES = (
     "exchange_background",
     "reanchor",
 )
-_MODULES = ("background", "probes", "readouts", "remedies", "systems", "theory")
+_MODULES = ("background", "ops", "probes", "readouts", "remedies", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
     "Audit": "crest.auditing",

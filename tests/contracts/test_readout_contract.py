@@ -2,12 +2,13 @@
 
 import copy
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from crest.ops import backend
 from crest.readouts import READOUTS, REFERENCES, Readout, make_readout
 
 WIDTH = 6
@@ -17,6 +18,9 @@ VARIANTS: dict[str, dict[str, object]] = {
     "crest-fixed": {"budget": 0.2},
     "crest-stable": {"direction": "stable"},
     "crest-split": {"split": True},
+    # Compiled where numba is installed, and in plain torch.
+    "crest-plain": {},
+    "crest-trajectory-plain": {"budget": "trajectory"},
     "windowed-5": {"window": 5},
     **{name: {} for name in REFERENCES},
 }
@@ -49,8 +53,9 @@ def build(variant: str, **options: object) -> Bound:
 
 
 @pytest.fixture(params=VARIANTS)
-def variant(request: pytest.FixtureRequest) -> str:
-    return request.param
+def variant(request: pytest.FixtureRequest) -> Iterator[str]:
+    with backend("torch" if request.param.endswith("-plain") else "auto"):
+        yield request.param
 
 
 def trajectories(batch: int = 4, steps: int = 40, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -16,7 +16,12 @@ from crest.arrays import (
 # A budget such as 0.1 of 500 steps lands a rounding error above a whole number: it must not cost a step.
 # our choice: docs/choices.md#ties-masks-and-the-empty-rest
 _ROUNDING = 1e-5
-_TIE = 1e-5
+
+RANKING_TIE = 1e-5
+"""Steps that are closer than this share of the largest are tied.
+
+Our choice: docs/choices.md#ties-masks-and-the-empty-rest
+"""
 
 
 def selected_count(epsilon: PerProfile, steps: Tensor, dilation: int) -> Tensor:
@@ -54,8 +59,13 @@ def _sorted_shape(series: Tensor) -> Tensor:
     return torch.empty_like(series, memory_format=torch.contiguous_format)
 
 
-def _ascending(series: Tensor) -> Tensor:
-    """Values sorted along the last axis."""
+def in_order(series: Tensor) -> Tensor:
+    """Values sorted along the last axis, the smallest first.
+
+    Example:
+        >>> in_order(torch.tensor([2.0, 3.0, 1.0]))
+        tensor([1., 2., 3.])
+    """
     if torch.compiler.is_exporting():
         return series.sort(dim=-1).values
     ordered: Tensor = torch.ops.crest.ascending(series)
@@ -78,14 +88,14 @@ def top_steps(ranking: Features, count: Tensor | int, mask: StepMask | None = No
         tensor([False,  True, False,  True])
     """
     ranking = ranking.detach().to(at_least_float32(ranking))
-    tie = _TIE * ranking.abs().amax(1).unsqueeze(-1)
+    tie = RANKING_TIE * ranking.abs().amax(1).unsqueeze(-1)
     if mask is not None:
         ranking = ranking.masked_fill(~mask.unsqueeze(-1), -torch.inf)
     series = ranking.transpose(1, 2)
     count = torch.as_tensor(count, device=series.device)
     count = count.unsqueeze(-1) if count.ndim == 1 else count
     place = (series.shape[-1] - count).clamp(min=0).expand(series.shape[0], series.shape[1])
-    last = _ascending(series).gather(2, place.unsqueeze(-1))
+    last = in_order(series).gather(2, place.unsqueeze(-1))
     selected = (series >= last - tie).transpose(1, 2)
     return selected if mask is None else selected & mask.unsqueeze(-1)
 

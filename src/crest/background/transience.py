@@ -11,8 +11,11 @@ RESIDUAL_GUARD = 1e-12
 Our choice: docs/choices.md#delta
 """
 
-# our choice: docs/choices.md#ties-masks-and-the-empty-rest
-_FLOOR = 1e-5
+RESIDUAL_FLOOR = 1e-5
+"""Residuals below this share of the channel's reach are none.
+
+Our choice: docs/choices.md#ties-masks-and-the-empty-rest
+"""
 
 
 def from_first_step(features: Features, mask: StepMask | None = None) -> tuple[Features, Pooled]:
@@ -57,7 +60,7 @@ def channel_transience(
     reach = shifted.abs().amax(1, keepdim=True)
     shifted = shifted / torch.where(reach > 0, reach, 1.0)
     residual = (shifted - background(shifted, mask, sigma=sigma)).abs()
-    residual = torch.nn.functional.threshold(residual, _FLOOR, 0.0)
+    residual = torch.nn.functional.threshold(residual, RESIDUAL_FLOOR, 0.0)
     # A clamp where the paper adds delta: ONNX's optimiser drops an addition this small, and 0/0 follows.
     return residual / residual.sum(1, keepdim=True).clamp(min=delta)
 

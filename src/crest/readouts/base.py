@@ -27,13 +27,19 @@ from crest.checks.tensors import (
 
 
 def checked_inputs(
-    features: Features, mask: StepFlags | None, validate: bool = True
+    features: Features, mask: StepFlags | None, validate: bool = True, fill: bool = True
 ) -> tuple[Features, StepMask | None]:
     """Features with padded steps set to zero, and the mask as booleans (or None), checked at the public door.
 
     Zeroing first means that whatever stands in the padding, NaN included, reaches neither the output nor a
     gradient. While a graph is traced, ranks and dtypes are checked and no more: no value exists yet, and a comparison
     of sizes would fix a dynamic axis.
+
+    Args:
+        features: (B, T, D).
+        mask: valid steps, or None for all.
+        validate: see `Readout`.
+        fill: False leaves the padding as it is, for code that never reads it.
     """
     tracing = torch.compiler.is_compiling()
     if tracing:
@@ -42,7 +48,7 @@ def checked_inputs(
     else:
         require_series("features", features, "(B, T, D)")
     valid = as_mask(mask, features, validate)
-    if valid is not None:
+    if valid is not None and fill:
         features = features.masked_fill(~valid.unsqueeze(-1), 0.0)
     if validate and not tracing:
         require_finite("features", features, valid)

@@ -6,6 +6,7 @@ Profiles have time last and any leading axes, so that trajectories, or halves of
 import torch
 
 from crest.arrays import PerProfile, Profile, ProfileMask, valid_steps
+from crest.background.selection import in_order
 from crest.readouts.config import CrestConfig
 
 # our choice: docs/choices.md#flat-profiles
@@ -56,7 +57,7 @@ def otsu_tail(profile: Profile, mask: ProfileMask | None = None) -> PerProfile:
     """
     valid = valid_steps(mask, profile)
     unit = unit_profile(profile, mask)
-    descending = unit.masked_fill(~valid, -1.0).sort(-1, descending=True).values
+    descending = in_order(unit.masked_fill(~valid, -1.0)).flip(-1)
     steps = valid.sum(-1, keepdim=True).to(unit.dtype)
     upper = torch.arange(1, unit.shape[-1] + 1, device=unit.device, dtype=unit.dtype).expand_as(unit)
     lower = steps - upper

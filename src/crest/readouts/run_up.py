@@ -10,8 +10,10 @@ from torch import Tensor
 
 from crest.arrays import Features, Profile, ProfileMask, StepMask
 from crest.background.slow import local_line
-from crest.background.transience import channel_transience, transience_profile
+from crest.background.transience import RESIDUAL_FLOOR, channel_transience, transience_profile
 from crest.checks.arguments import obeys
+from crest.ops import serves
+from crest.ops.fused import residuals_of
 from crest.readouts.running import RunningAverages
 
 # our choice: docs/choices.md#run-up
@@ -21,8 +23,8 @@ _SMOOTH = 5
 LONGEST = 0.25
 """The share of a trajectory that a run-up which was found may have at either end."""
 _TRAJECTORIES = 8
-# So many are looked at: a median over more says no more, and costs.
-_LOOKED_AT = 16
+LOOKED_AT = 16
+"""So many trajectories of a batch are looked at: a median over more says no more, and costs."""
 
 
 @torch.no_grad()
@@ -30,8 +32,14 @@ def end_profile(
     features: Features, mask: StepMask | None, sigma: float, delta: float
 ) -> tuple[Profile, ProfileMask | None]:
     """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
-    rows = None if mask is None else mask[:_LOOKED_AT]
-    transience = channel_transience(features[:_LOOKED_AT], rows, sigma, delta, local_line)
+    rows = None if mask is None else mask[:LOOKED_AT]
+    looked_at = features[:LOOKED_AT]
+    if serves(looked_at):
+        found = residuals_of(
+            looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=len(looked_at)
+        )
+        return found.line_profile, rows
+    transience = channel_transience(looked_at, rows, sigma, delta, local_line)
     return transience_profile(transience), rows
 
 
@@ -60,6 +68,16 @@ def enough_for_a_run_up(profile: Profile, mask: StepMask | None = None) -> Tenso
     """Whether there are trajectories enough to tell a run-up from an event that a few share by chance."""
     rows = mask.any(1).sum() if mask is not None else torch.tensor(len(profile), device=profile.device)
     return rows >= _TRAJECTORIES
+
+
+def may_show(features: Features) -> bool:
+    """Whether a batch can hold trajectories enough, whatever its mask says.
+
+    Example:
+        >>> may_show(torch.zeros(4, 30, 2))
+        False
+    """
+    return len(features) >= _TRAJECTORIES
 
 
 def _from_first(profile: Profile, mask: StepMask) -> Profile:

@@ -18,7 +18,7 @@ from crest.systems.recordings.splits import held_out_blocks
     st.sampled_from([0, 0.5, 1, 2]),
     st.integers(0, 10**6),
 )
-def test_blocks_leak_nothing(  # noqa: PLR0917, hypothesis gives them by place
+def test_blocks_leak_nothing(
     counts: list[int], window: int, hop: int, share: float, gap: float, seed: int
 ) -> None:
     recording = np.repeat(np.arange(len(counts)), counts)

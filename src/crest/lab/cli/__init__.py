@@ -30,13 +30,30 @@ app.command(doctor)
 
 
 @app.command
-def bench(*, quick: bool = False) -> None:
+def bench(
+    *names: str,
+    quick: bool = False,
+    shapes: str | None = None,
+    threads: str | None = None,
+    json: Path | None = None,
+    picture: Path | None = None,
+) -> None:
     """Measure speed on this machine, as ratios within one run.
 
     Parameters
     ----------
+    names
+        Benchmarks to run, such as readouts. Default: all of them.
     quick
         Only see whether every benchmark works, in seconds; its numbers mean nothing.
+    shapes
+        Of the features for the readouts, such as 64x512x64,2x65536x64.
+    threads
+        Numbers of threads for the readouts, such as 1,2.
+    json
+        A file for the numbers of the readouts.
+    picture
+        A file for a chart of the readouts over T.
     """
     import subprocess
 
@@ -46,9 +63,18 @@ def bench(*, quick: bool = False) -> None:
     scripts = [script for folder in folders for script in sorted(folder.glob("*.py"))]
     if not scripts:
         raise ValueError(f"no benchmarks found in {' or '.join(map(str, folders))}")
+    known = [script.stem for script in scripts]
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f"names must be of {', '.join(known)}, got {unknown[0]!r}")
+    given = {"--shapes": shapes, "--threads": threads, "--json": json, "--picture": picture}
+    options = [word for name, value in given.items() if value is not None for word in (name, str(value))]
     for script in scripts:
+        if names and script.stem not in names:
+            continue
         console.print(f"[bold]{script.stem}[/bold]")
-        subprocess.run([sys.executable, str(script), *(["--quick"] if quick else [])], check=True)
+        own = options if script.stem == "readouts" else []
+        command = [sys.executable, str(script), *(["--quick"] if quick else []), *own]
+        subprocess.run(command, check=True)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""What numba compiles: lanes, passes over the features, and the ranking of steps."""
