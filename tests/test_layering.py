@@ -49,7 +49,7 @@ ALLOWED = {
     "candidates": CORE | {"probes"},
     "choice": CORE | {"probes", "conditions", "candidates"},
     "pages": CORE | {"probes"},
-    "auditing": CORE | {"readouts", "probes", "remedies", "conditions", "pages"},
+    "auditing": CORE | {"readouts", "probes", "remedies", "replacement", "conditions", "pages"},
     "repairing": CORE
     | {"readouts", "probes", "replacement", "remedies", "conditions", "candidates", "choice"},
     "__init__": PRODUCT,

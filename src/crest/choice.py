@@ -21,6 +21,7 @@ from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Ex
 LEAST = 0.5
 MARGIN = 0.1
 COST = 3.0
+BELOW = 0.9
 
 
 @door_leaving("candidates", "conditions")
@@ -52,8 +53,8 @@ def choose(
     lowest ID error of all: the target then seems to live in the background. No label of the field is used.
 
     With `by="error"` the lowest error on backgrounds of others decides, which needs targets: it sees how far the
-    background moves an answer, where a share sees only what moves it. The rule then cannot tell if no candidate is below the
-    error of a constant answer.
+    background moves an answer, where a share sees only what moves it. The rule then cannot tell if no candidate is a tenth
+    below the error of a constant answer.
 
     Args:
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
@@ -221,12 +222,12 @@ def _ruled_by_error(
         errors[name] = one.exchanged_error
     best = min(errors, key=lambda name: errors[name])
     constant = found[best].constant_error
-    below = {name: constant is None or errors[name] < constant for name in errors}
+    below = {name: constant is None or errors[name] <= BELOW * constant for name in errors}
     chosen = best if below[best] else None
     reason = (
         "The lowest error on backgrounds of others."
         if chosen
-        else "No candidate is better than a constant answer when backgrounds are exchanged: the target seems to live in the "
+        else "No candidate is clearly better than a constant answer when backgrounds are exchanged: the target seems to live in the "
         "background, or the exchange does not fit these signals."
     )
 

@@ -108,6 +108,61 @@ def test_channels_first_is_found_and_changes_nothing() -> None:
     assert given.notes == ()
 
 
+def test_the_first_layer_tells_the_order_of_the_axes() -> None:
+    """Wide signals: the longer axis is not time."""
+    torch.manual_seed(0)
+    x = torch.randn(32, 24, 40)
+    model = nn.Sequential(nn.Linear(40, 4), nn.ReLU(), crest.MeanReadout(), nn.Linear(4, 1))
+    found = audit(model, x)
+    assert found.notes[0] == "inputs are (B, T, C): so many channels the first layer takes"
+    assert found.exchange == audit(model, x, channels_first=False).exchange
+
+
+def test_no_batch_is_larger_than_asked_for() -> None:
+    sizes: list[int] = []
+    x, _, _ = knocks()
+
+    def asked(x: Tensor) -> Tensor:
+        sizes.append(len(x))
+        return x.mean((1, 2))
+
+    audit(asked, x, batch_size=4)
+    assert max(sizes) == 4
+
+
+def test_few_trajectories_tell_too_little() -> None:
+    x, _, _ = knocks(7)
+    found = audit(lambda x: x.mean((1, 2)), x)
+    assert found.verdict == "unclear"
+    assert "fewer than 8 trajectories" in found.notes[-1]
+
+
+def test_a_loader_that_shuffles_has_no_order_for_conditions() -> None:
+    x, _, knock = knocks()
+    data = torch.utils.data.TensorDataset(x, knock)
+    loader = torch.utils.data.DataLoader(data, batch_size=16, shuffle=True)
+    assert audit(reads_events(), loader).verdict == "events"
+    with pytest.raises(ValueError, match=r"^batches must come in the order .* shuffle=False"):
+        audit(reads_events(), loader, conditions=["a", "b"] * 32)
+
+
+def test_a_mask_of_padding_is_not_taken_for_one_of_valid_steps() -> None:
+    x, _, knock = knocks()
+
+    def model(x: Tensor, key_padding_mask: Tensor) -> Tensor:
+        return x.masked_fill(key_padding_mask.unsqueeze(2), 0.0).mean((1, 2))
+
+    with pytest.raises(ValueError, match=r"^mask is True where a step is valid, .* 'key_padding_mask'"):
+        audit(model, (x, knock, torch.ones(x.shape[:2], dtype=torch.bool)))
+
+
+def test_a_model_that_fails_is_told_with_its_words() -> None:
+    with pytest.raises(
+        ValueError, match=r"(?s)^model must take inputs .* RuntimeError: .*channels_first=True"
+    ):
+        audit(nn.Conv1d(7, 1, 3), torch.randn(8, 60, 2))
+
+
 def test_a_mask_is_handed_on_by_name_or_by_place() -> None:
     x, _, knock = knocks()
     mask = torch.ones(x.shape[:2], dtype=torch.bool)

@@ -62,6 +62,28 @@ class Attending(nn.Module):
         return self.fc((self.score(steps).softmax(1) * steps).sum(1))
 
 
+class Patches(nn.Module):
+    """A class token over patches, with a norm between it and the head."""
+
+    def __init__(self, stride: int) -> None:
+        super().__init__()
+        self.embed, self.token = nn.Conv1d(2, 8, stride, stride=stride), nn.Parameter(torch.randn(1, 1, 8))
+        self.encoder, self.norm, self.fc = nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = torch.cat([self.token.expand(len(x), -1, -1), self.embed(x.mT).mT], 1)
+        return self.fc(self.norm(self.encoder(steps)[:, 0]))
+
+
+class Functional(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.c, self.fc = nn.Conv1d(2, 8, 3), nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(nn.functional.relu(self.c(x)).mean(2))
+
+
 FIRST, LAST = torch.randn(3, 2, STEPS), torch.randn(3, STEPS, 2)
 
 
@@ -73,8 +95,10 @@ FIRST, LAST = torch.randn(3, 2, STEPS), torch.randn(3, STEPS, 2)
         (Classified(), LAST, ("encoder", "head.0", (0, 1, 2), 41)),
         (Squeezed(), FIRST, ("second", "fc", (0, 2, 1), 20)),
         (Attending(), FIRST, ("encoder", "fc", (0, 2, 1), 38)),
+        (Patches(1), LAST, ("encoder", "norm", (0, 1, 2), 41)),
+        (Patches(4), LAST, ("encoder", "norm", (0, 1, 2), 11)),
     ],
-    ids=["lstm", "time first", "class token", "squeeze", "attention"],
+    ids=["lstm", "time first", "class token", "squeeze", "attention", "norm", "patches"],
 )
 def test_it_is_found(model: nn.Module, inputs: Tensor, wanted: tuple[object, ...]) -> None:
     found = find_interface(model, asker(model, None), inputs, steps=STEPS)
@@ -92,6 +116,24 @@ def test_what_is_captured_is_what_the_head_reads() -> None:
     assert torch.equal(features.amax(1), pooled)
     assert torch.equal(model.fc(pooled), answer)
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
+
+
+def test_where_steps_and_channels_are_equally_many_the_inputs_decide() -> None:
+    block = nn.Sequential(nn.Conv1d(2, 20, 5, stride=2, padding=2), nn.ReLU())
+    model = nn.Sequential(block, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(20, 1))
+    found = find_interface(model, asker(model, None), FIRST, steps=STEPS, channels_first=True)
+    assert (found.features, found.axes) == ("0", (0, 2, 1))
+
+
+def test_an_activation_without_a_module_belongs_to_the_features() -> None:
+    model = Functional()
+    found = find_interface(model, asker(model, None), FIRST, steps=STEPS, channels_first=True)
+    assert (found.features, found.activation) == ("c", "relu")
+    assert "behind relu" in str(found)
+    with evaluating(model), captured_interface(model, found) as last:
+        model(FIRST)
+        features, pooled = last()
+    assert torch.allclose(found.active(features).mean(1), pooled, atol=1e-6)
 
 
 def test_names_decide_where_they_are_given() -> None:

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from crest.auditing.asked import Asked, asked_about
+from crest.auditing.given import Given
 from crest.auditing.readings import Readings, core_of, deletions, sharp_share
 
 EVENT = 40
@@ -13,6 +15,10 @@ def with_bursts(count: int = 16, size: float = 5.0) -> torch.Tensor:
     x = 0.05 * torch.randn(count, 100, 1, generator=generator)
     x[:, EVENT : EVENT + 4, 0] += size * (1 + torch.rand(count, 1, generator=generator))
     return x
+
+
+def asking(function, x: torch.Tensor) -> Asked:
+    return asked_about(function, Given(x, None, None), channels_first=False, answer=None, batch_size=8)
 
 
 def test_credit_on_steps_and_its_concentration() -> None:
@@ -33,13 +39,13 @@ def test_the_core_is_where_the_burst_is_and_as_many_steps_are_taken_elsewhere() 
     x = with_bursts()
     core = core_of(x, torch.ones(16, 100, dtype=torch.bool), 6.0)
     assert core[:, EVENT : EVENT + 4].all()
-    found = deletions(lambda x: x[:, EVENT + 1, 0], x, None, core, seed=0)
+    found = deletions(asking(lambda x: x[:, EVENT + 1, 0], x), core, seed=0)
     assert found.core > 1
     assert found.others < 0.1
     # A reader of another place loses nothing with the core.
-    mean = deletions(lambda x: x[:, :20, 0].mean(1), x, None, core, seed=0)
+    mean = deletions(asking(lambda x: x[:, :20, 0].mean(1), x), core, seed=0)
     assert mean.core == pytest.approx(0.0, abs=1e-6)
-    assert deletions(lambda x: torch.zeros(len(x)), x, None, core, seed=0) is None
+    assert deletions(asking(lambda x: torch.zeros(len(x)), x), core, seed=0) is None
 
 
 def test_noise_has_no_sharp_core() -> None:

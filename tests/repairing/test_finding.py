@@ -3,7 +3,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest.repairing.finding import find_channels_first, find_head, find_pooling, find_stride
+from crest.repairing.finding import find_head, find_pooling, find_stride
 from knocks_made import network
 
 
@@ -53,24 +53,3 @@ def test_the_stride_is_that_of_the_features(encoder: nn.Module, stride: int) -> 
     assert find_stride(model, "1", "channels_first", torch.randn(2, 1, 200), steps=200) == stride
     turned = Transposing()
     assert find_stride(turned, "pool", "channels_last", torch.randn(2, 50, 3), steps=50) == 1
-
-
-@pytest.mark.parametrize(
-    ("model", "shape", "expected"),
-    [
-        (nn.Conv1d(2, 4, 3), (4, 2, 50), True),
-        (nn.Sequential(nn.BatchNorm1d(2), nn.Conv1d(2, 4, 3)), (4, 2, 50), True),
-        (Transposing(), (4, 50, 3), False),
-        (nn.GRU(2, 4, batch_first=True), (4, 50, 2), False),
-        (nn.Linear(2, 4), (4, 50, 2), False),
-        (nn.Sequential(nn.Flatten(), nn.Linear(100, 4)), (4, 50, 2), None),
-        (nn.Conv1d(6, 4, 3), (4, 6, 6), None),
-        (nn.Flatten(), (4, 50, 2), None),
-    ],
-)
-def test_the_first_layer_tells_the_order_of_the_axes(
-    model: nn.Module, shape: tuple[int, ...], expected: bool | None
-) -> None:
-    assert find_channels_first(model, torch.randn(shape)) is expected
-    assert not any(part._forward_pre_hooks for part in model.modules())
-    assert model.training

@@ -101,7 +101,9 @@ def test_where_the_rule_cannot_tell_the_model_stays_as_it_is(model: nn.Module) -
     x = HELD_OUT_JOINED[0]
     assert torch.equal(found.model(x), copy.deepcopy(model).eval()(x))
     assert found.model is not model
-    assert "The rule cannot tell. No candidate is better than a constant" in str(found).replace("\n ", "")
+    assert "The rule cannot tell. No candidate is clearly better than a constant" in str(found).replace(
+        "\n ", ""
+    )
 
     assert set(found.skipped) == set(others)
     assert all("fit=" in why for why in found.skipped.values())
@@ -407,3 +409,11 @@ def test_wrong_types_are_refused_by_name(model: nn.Module) -> None:
         crest.repair(model, TRAIN, fit=3)
     with pytest.raises(ValueError, match=r"^train_batches must be a list or a DataLoader, .* got Tensor"):
         crest.repair(model, TRAIN[0][0])
+
+
+def test_inputs_that_are_no_numbers_are_told_before_anything_else(model: nn.Module) -> None:
+    (x, y), *others = TRAIN
+    broken = x.clone()
+    broken[0, 0, 3] = torch.nan
+    with pytest.raises(ValueError, match=r"^inputs of train_batches must be finite"):
+        crest.repair(model, [(broken, y), *others], validation=HELD_OUT, **QUICK)

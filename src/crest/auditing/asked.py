@@ -1,5 +1,6 @@
 """A model, and trajectories that it is asked about: in one layout, on one device, with its answers."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from crest.auditing.given import Given
 from crest.auditing.interface import asker
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite
 from crest.probes.batches import batches_of, in_batches
+from crest.replacement.axes import find_channels_first
 
 # our choice: docs/choices.md#audit
 _SAME = 1e-4
@@ -39,6 +41,8 @@ class Asked:
     """(N,), (N, 1) or (N, K)."""
     batch_size: int
     """How many are asked about at once."""
+    channels_first: bool
+    """Whether the inputs are (N, C, T)."""
 
 
 def asked_about(
@@ -77,7 +81,14 @@ def asked_about(
 
     parts = (signals,) if mask is None else (signals, mask)
     batches = batches_of(*parts, size=batch_size)
-    answers = in_batches(function, batches)
+    try:
+        answers = in_batches(function, batches)
+    except (RuntimeError, AttributeError, TypeError, IndexError) as error:
+        raise ValueError(
+            f"model must take inputs {'(B, C, T)' if channels_first else '(B, T, C)'} = {tuple(given.inputs[:batch_size].shape)}"
+            f"{'' if mask is None else ' and a mask'}; it failed with {type(error).__name__}: {error}. Is it "
+            f"channels_first={not channels_first}, or does it need a mask?"
+        ) from error
     if answers.ndim > 2 or len(answers) != len(signals):
         raise ValueError(
             f"model must return (B,), (B, 1) or (B, K), got {tuple(answers.shape)} for {len(signals)} trajectories: "
@@ -95,7 +106,21 @@ def asked_about(
         function=function,
         answers=answers,
         batch_size=batch_size,
+        channels_first=channels_first,
     )
+
+
+def order_of_axes(model: nn.Module | Callable[..., Any], given: Given) -> tuple[bool, str]:
+    """Whether the inputs are (N, C, T), and what tells: the first layer if it can, else the longer axis is time."""
+    if isinstance(model, nn.Module):
+        few = _beside(model, given)
+        mask = None if few.mask is None else few.mask[:2]
+        # A model that fails on a plain call is told of later, with its own words.
+        with contextlib.suppress(Exception):
+            found = find_channels_first(model, few.inputs[:2], mask)
+            if found is not None:
+                return found, "so many channels the first layer takes"
+    return given.inputs.shape[1] < given.inputs.shape[2], "time is the longer axis"
 
 
 def _beside(model: Any, given: Given) -> Given:

@@ -7,15 +7,16 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.data import RandomSampler
 
 from crest.arrays import StepMask
-from crest.auditing.asked import Asked, asked_about
+from crest.auditing.asked import Asked, asked_about, order_of_axes
 from crest.auditing.given import gathered
 from crest.auditing.interface import Interface, InterfaceError, find_interface
 from crest.auditing.readings import Readings, core_of, deletions, readings, sharp_share
 from crest.auditing.result import Audit, ConditionReading
 from crest.auditing.shown import shown_traces
-from crest.auditing.verdict import STAYS, found
+from crest.auditing.verdict import FEWEST, STAYS, found
 from crest.background import SIGMA
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
@@ -63,10 +64,11 @@ def audit(
         features: name of the module that gives the features of each step, as `model.named_modules()` lists it; found
             unless given. False does not look into the model.
         head: name of the module that reads the pooled vector; found unless given.
-        events: (N, T), where somebody knows them, at the steps of the inputs.
-        conditions: (N,), the condition of each trajectory, such as a speed; errors are then shown by condition. Needs
-            targets.
-        channels_first: whether the inputs are (B, C, T). Unless given, time is the longer axis.
+        events: (N, T), where somebody knows them, at the steps of the inputs, in the order of the batches.
+        conditions: (N,), the condition of each trajectory in the order of the batches, such as a speed; errors are then
+            shown by condition. Needs targets.
+        channels_first: whether the inputs are (B, C, T). Unless given, the first layer tells; where it does not, time is
+            the longer axis.
         channels: names of the signals, for the page.
         answer: from what the model returns to predictions (B,), (B, 1) or logits (B, K), where it returns something else.
         kind: kind of background that is exchanged, as in `crest.background.split`.
@@ -90,13 +92,21 @@ def audit(
     require("batch_size", batch_size, "be a whole number, 1 or more")
     require("trajectories", trajectories, "be a whole number, 2 or more")
     require("sigma", sigma, "be positive")
+    if (events is not None or conditions is not None) and isinstance(
+        getattr(batches, "sampler", None), RandomSampler
+    ):
+        raise ValueError(
+            "batches must come in the order of events and conditions: give a loader with shuffle=False"
+        )
     given = gathered(batches, trajectories)
     if len(given.inputs) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []
     if channels_first is None:
-        channels_first = given.inputs.shape[1] < given.inputs.shape[2]
-        notes.append(f"inputs are {'(B, C, T)' if channels_first else '(B, T, C)'}: time is the longer axis")
+        channels_first, why = order_of_axes(model, given)
+        notes.append(f"inputs are {'(B, C, T)' if channels_first else '(B, T, C)'}: {why}")
+    if len(given.inputs) < FEWEST:
+        notes.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
     quiet = evaluating(model) if isinstance(model, nn.Module) else contextlib.nullcontext()
     with quiet, torch.no_grad():
         asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
@@ -108,23 +118,32 @@ def audit(
         names = _names(conditions, asked)
         tested = exchange_test(
             asked.function, asked.signals, kind=kind, mask=asked.mask, targets=asked.targets, error=error,
-            sigma=sigma, seed=seed,
+            sigma=sigma, batch_size=batch_size, seed=seed,
         )  # fmt: skip
         level = None
         if tested.varies and tested.moved_interval[1] > STAYS:
-            level = exchange_test(asked.function, asked.signals, kind="level", mask=asked.mask, seed=seed)
+            level = exchange_test(
+                asked.function, asked.signals, kind="level", mask=asked.mask, batch_size=batch_size, seed=seed
+            )
         interface, read = None, None
         if isinstance(model, nn.Module) and features is not False:
             interface, read = _looked_into(model, asked, features, head, notes)
         core = core_of(asked.signals, asked.valid, sigma)
-        gone = deletions(asked.function, asked.signals, asked.mask, core, seed=seed)
+        gone = deletions(asked, core, seed=seed)
         by_condition = None if names is None else _by_condition(asked, names, read, core, error)
     sharp = sharp_share(asked.signals, asked.valid)
     on_core = None
     if read is not None:
         share, chance = read.on(core.cpu())
         on_core = (float(share.mean()), float(chance.mean()))
-    finding = found(tested, level=level, sharp=sharp, core_credit=on_core, deletion=gone)
+    finding = found(
+        tested,
+        level=level,
+        sharp=sharp,
+        core_credit=on_core,
+        deletion=gone,
+        few=len(asked.signals) < FEWEST,
+    )
     return Audit(
         verdict=finding.verdict,
         reasons=finding.reasons,

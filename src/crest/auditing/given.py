@@ -90,7 +90,10 @@ def _one(batch: Any) -> Given:
     inputs = _tensor("inputs", parts.get("inputs"))
     if inputs is None or inputs.ndim != 3 or 0 in inputs.shape[1:]:
         got = "none" if inputs is None else tuple(inputs.shape)
-        raise ValueError(f"batches must hold inputs of shape (B, T, C) or (B, C, T), got {got}")
+        raise ValueError(
+            f"batches must hold inputs of shape (B, T, C) or (B, C, T), got {got}; a whole set of arrays is a tuple "
+            "(inputs, targets)"
+        )
     if not inputs.is_floating_point():
         raise ValueError(f"inputs must be floating-point numbers, got {inputs.dtype}")
     others = {part: _tensor(part, parts.get(part)) for part in ("targets", "mask")}

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 
 from crest.arrays import Features, Pooled
@@ -30,13 +32,36 @@ class Interface:
     """Number of feature steps."""
     width: int
     """Number of feature channels."""
+    activation: str = ""
+    """Name of the function in `torch.nn.functional` that stands between the module and the pooling, if one was found."""
+    recurrent: bool = False
+    """Whether the module is a recurrent layer."""
+
+    def active(self, features: Features) -> Features:
+        """The features (B, T', D) as they are pooled."""
+        return _ACTIVATIONS[self.activation](features) if self.activation else features
 
     def __str__(self) -> str:
         order = {(0, 1, 2): "(B, T, D)", (0, 2, 1): "(B, D, T)"}.get(self.axes, "(T, B, D)")
+        behind = f" behind {self.activation}" if self.activation else ""
         return (
-            f"features of {self.features!r}, {order} with T = {self.steps} and D = {self.width}, "
+            f"features of {self.features!r}{behind}, {order} with T = {self.steps} and D = {self.width}, "
             f"read by {self.head!r}"
         )
+
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    name: getattr(nn.functional, name)
+    for name in ("relu", "gelu", "silu", "elu", "leaky_relu", "tanh", "sigmoid")
+}
+_POOLINGS: tuple[Callable[[Tensor], Tensor], ...] = (
+    lambda steps: steps.mean(1),
+    lambda steps: steps.amax(1),
+    lambda steps: steps.sum(1),
+    lambda steps: steps[:, 0],
+    lambda steps: steps[:, -1],
+)
+_NORMS = (nn.LayerNorm, nn.BatchNorm1d, nn.RMSNorm)
 
 
 class InterfaceError(ValueError):
@@ -60,15 +85,24 @@ def asker(model: Callable[..., Any], answer: Callable[[Any], Tensor] | None) -> 
     """
     forward = model.forward if isinstance(model, nn.Module) else model
     try:
-        by_name = "mask" in inspect.signature(forward).parameters
+        names = list(inspect.signature(forward).parameters)
     except (TypeError, ValueError):
-        by_name = False
+        names = []
+    by_name = "mask" in names
+    padding = not by_name and len(names) > 1 and "pad" in names[1]
 
     def ask(inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+        if mask is not None and padding:
+            raise ValueError(
+                f"mask is True where a step is valid, and the model's second argument is {names[1]!r}: wrap the model, such as "
+                f"lambda x, mask: model(x, ~mask)"
+            )
         given = () if mask is None or by_name else (mask,)
         named = {"mask": mask} if mask is not None and by_name else {}
         found = model(inputs, *given, **named)
         found = found if answer is None else answer(found)
+        if isinstance(found, np.ndarray):
+            found = torch.from_numpy(found)
         if not isinstance(found, Tensor):
             raise ValueError(
                 f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0]"
@@ -87,12 +121,14 @@ def find_interface(
     steps: int,
     features: str | None = None,
     head: str | None = None,
+    channels_first: bool = False,
 ) -> Interface:
     """Where the features and the pooled vector are: as named, or found from one call of the model.
 
-    The pooled vector is the input of the first linear layer behind the last features; the features are the last output
-    with a time axis and as many channels as that vector has numbers. What counts is the head's *input*, so that it does not
-    matter how the model pools.
+    The pooled vector is the input of the first linear layer behind the last features, or of a normalisation in front of it;
+    the features are the last output with a time axis and as many channels as that vector has numbers. What counts is the
+    head's *input*, so that it does not matter how the model pools. Where a usual pooling of the features behind an
+    activation gives that input, the activation counts as part of the features.
 
     Args:
         model: any module.
@@ -102,6 +138,7 @@ def find_interface(
         steps: T of the inputs.
         features: name of a module, where it is known.
         head: name of a module, where it is known.
+        channels_first: whether the model takes (B, C, T): decides where steps and channels are equally many.
 
     Example:
         >>> import torch
@@ -140,18 +177,17 @@ def find_interface(
         if later_steps and (place, call) != heads[-1] and head is None:
             continue
         before = [
-            (one, axes)
-            for one in calls[:place]
+            (number, one, axes)
+            for number, one in enumerate(calls[:place])
             if (features is None or one.name == features)
             and one.output is not None
-            and (axes := _axes(one.output, rows, steps, width, one.kind)) is not None
+            and (axes := _axes(one.output, rows, steps, width, one.kind, channels_first=channels_first))
+            is not None
         ]
         if before:
-            one, axes = before[-1]
-            shape = one.output.shape  # type: ignore[union-attr]
-            return Interface(
-                features=one.name, head=call.name, axes=axes, steps=shape[axes[1]], width=shape[axes[2]]
-            )
+            number, one, axes = before[-1]
+            reader, vector = _normalised(calls[number + 1 : place], call, vector, rows, head)
+            return _described(one, axes, reader, vector)
     seen = sorted({one.name for one in calls if one.output is not None and one.output.ndim == 3})
     width = _vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
     asked = (
@@ -162,6 +198,47 @@ def find_interface(
     raise InterfaceError(
         f"features must name a module that gives (B, T', {width}) or (B, {width}, T'), as many channels as the head "
         f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}. Audit without the pooling interface: features=False"
+    )
+
+
+def _normalised(
+    between: list[_Seen], reader: _Seen, vector: Tensor | None, rows: int, head: str | None
+) -> tuple[_Seen, Tensor | None]:
+    """The first normalisation of one vector between features and head, if there is one: what is pooled goes into it."""
+    for call in between if head is None else ():
+        found = _vector(call.inputs, rows)
+        if (
+            issubclass(call.kind, _NORMS)
+            and found is not None
+            and vector is not None
+            and found.shape == vector.shape
+        ):
+            return call, found
+    return reader, vector
+
+
+def _described(one: _Seen, axes: Axes, reader: _Seen, vector: Tensor | None) -> Interface:
+    output = one.output
+    if output is None or vector is None:
+        raise InterfaceError("features must be a tensor with a time axis")
+    series = output.permute(axes)
+
+    def pooled_from(steps: Tensor) -> bool:
+        return any(torch.allclose(pool(steps), vector, rtol=1e-4, atol=1e-6) for pool in _POOLINGS)
+
+    activation = ""
+    if not pooled_from(series):
+        activation = next(
+            (name for name, function in _ACTIVATIONS.items() if pooled_from(function(series))), ""
+        )
+    return Interface(
+        features=one.name,
+        head=reader.name,
+        axes=axes,
+        steps=series.shape[1],
+        width=series.shape[2],
+        activation=activation,
+        recurrent=issubclass(one.kind, nn.RNNBase),
     )
 
 
@@ -236,14 +313,21 @@ def _vector(inputs: Tensor | None, rows: int) -> Tensor | None:
 
 
 def _axes(
-    output: Tensor | None, rows: int, steps: int, width: int | None, kind: type[nn.Module] = nn.Module
+    output: Tensor | None,
+    rows: int,
+    steps: int,
+    width: int | None,
+    kind: type[nn.Module] = nn.Module,
+    *,
+    channels_first: bool = False,
 ) -> Axes | None:
     """Where batch, time and channels are in an output; None if it has no time axis of 2 to T + 1 steps."""
     if output is None or output.ndim != 3:
         return None
     # One step more than the inputs: a class token.
     orders: list[Axes] = [(0, 1, 2), (0, 2, 1), (1, 0, 2)]
-    if issubclass(kind, nn.Conv1d | nn.BatchNorm1d):
+    last = (nn.Linear, nn.LayerNorm, nn.RNNBase, nn.TransformerEncoder, nn.TransformerEncoderLayer)
+    if issubclass(kind, nn.Conv1d | nn.BatchNorm1d) or (channels_first and not issubclass(kind, last)):
         orders = [(0, 2, 1), (0, 1, 2), (1, 0, 2)]
     shape = output.shape
     for order in orders:

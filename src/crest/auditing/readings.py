@@ -1,12 +1,11 @@
 """Where the pooled vector takes its direction from, trajectory by trajectory, and what the answers lose without the core."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import StepMask, StepScores, StridedEvents, valid_steps
+from crest.arrays import StepMask, StepScores, StridedEvents
 from crest.auditing.asked import Asked
 from crest.auditing.interface import Interface, captured_interface
 from crest.background import interpolate_out
@@ -65,8 +64,9 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
                 raise ValueError(
                     f"features must be finite numbers, got NaN or infinity from {interface.features!r}"
                 )
-            # A class token: the head reads the first step as it is, and it stands for no step of the inputs.
-            token = torch.equal(features[:, 0], pooled) if token is None else token
+            features = interface.active(features)
+            # A class token stands for no step of the inputs: one step more than those, or the step that the head reads as it is.
+            token = token if token is not None else _has_token(asked, interface, features, pooled)
             features = features[:, int(token) :]
             there = _strided(present.cpu(), features.shape[1])
             scores.append(step_scores(features, pooled))
@@ -77,6 +77,12 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
     whole = positive.sum(1, keepdim=True)
     credit = positive / whole.clamp(min=torch.finfo(positive.dtype).tiny)
     return Readings(scores=cosine, credit=credit, mask=there, transience=profile, token=bool(token))
+
+
+def _has_token(asked: Asked, interface: Interface, features: Tensor, pooled: Tensor) -> bool:
+    if features.shape[1] > asked.signals.shape[1]:
+        return True
+    return not interface.recurrent and torch.equal(features[:, 0], pooled)
 
 
 def _strided(valid: StepMask, steps: int) -> StridedEvents:
@@ -95,30 +101,27 @@ class Deletion:
     """Without as many steps elsewhere."""
 
 
-def deletions(
-    function: Callable[..., Tensor], signals: Tensor, mask: Tensor | None, core: StepMask, *, seed: int
-) -> Deletion | None:
+def deletions(asked: Asked, core: StepMask, *, seed: int) -> Deletion | None:
     """The change of the answers without the core, and without the same stretches moved elsewhere.
 
     None where the answers do not vary.
 
     Args:
-        function: from signals (B, T, C), and the mask where there is one, to answers.
-        signals: (N, T, C).
-        mask: (N, T).
+        asked: what the model is asked about.
         core: (N, T), the steps of the core.
         seed: of where the stretches are moved to.
     """
     generator = torch.Generator().manual_seed(seed)
-    valid = valid_steps(mask, core)
-    moved = torch.stack([_elsewhere(row, there, generator) for row, there in zip(core, valid, strict=True)])
+    moved = torch.stack(
+        [_elsewhere(row, there, generator) for row, there in zip(core, asked.valid, strict=True)]
+    )
 
     def answers(removed: StepMask | None) -> Tensor:
         found = []
-        for x, given, gone in batches_of(signals, mask, removed):
-            left = x if gone is None else interpolate_out(x, gone, given)
-            found.append(function(left) if given is None else function(left, given))
-        joined = torch.cat(found).detach().reshape(len(signals), -1).double().cpu()
+        for x, given, gone in batches_of(asked.signals, asked.mask, removed, size=asked.batch_size):
+            left = x if gone is None else interpolate_out(x, gone, given).to(x.dtype)
+            found.append(asked.function(left) if given is None else asked.function(left, given))
+        joined = torch.cat(found).detach().reshape(len(asked.signals), -1).double().cpu()
         return joined - joined.mean(1, keepdim=True) if joined.shape[1] > 1 else joined
 
     own = answers(None)

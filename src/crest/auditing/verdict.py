@@ -15,6 +15,7 @@ STAYS = 0.5
 MOVES = 0.7
 TANGLED = 0.3
 SHARP = 0.5
+FEWEST = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ def found(
     sharp: float,
     core_credit: tuple[float, float] | None,
     deletion: Deletion | None,
+    few: bool = False,
 ) -> Finding:
     """The finding.
 
@@ -46,15 +48,16 @@ def found(
         sharp: share of the trajectories in which a transient core stands out.
         core_credit: mean share of the credit on the core of the inputs, and the share of the steps that it has.
         deletion: change of the answers without the core, and without as many other steps.
+        few: whether there are too few trajectories for a verdict.
     """
-    verdict = _verdict(exchange)
+    verdict: AuditVerdict = "unclear" if few else _verdict(exchange)
     reasons = [_exchange_words(exchange)]
     if core_credit is not None:
         share, chance = core_credit
-        more = "above" if share > chance else "not above"
+        times = share / chance if chance > 0 else 0.0
         reasons.append(
-            f"At the pooling interface {share:.0%} of the credit is on the most transient {chance:.0%} of the steps: {more} "
-            "chance."
+            f"At the pooling interface {share:.0%} of the credit is on the most transient {chance:.0%} of the steps: {times:.1f} "
+            "times even credit."
         )
     if deletion is not None:
         reasons.append(
@@ -117,8 +120,8 @@ def _advice(
         else 'More than the level moves the answer: try crest.HighPass("slow") or crest.ExchangeBackground("slow") first.'
     )
     second = (
-        "crest.repair tries the remedies and picks by ID error and shares; without training, crest.reanchor puts CREST in the "
-        "place of a pooling layer."
+        "crest.repair tries the remedies on copies of a module and picks by the error on exchanged backgrounds; without "
+        "training, it puts CREST in the place of a pooling layer."
     )
     last = (
         "If the answer should depend on the background, such as a load that scales the event, or if the event itself tells "

@@ -209,6 +209,11 @@ def _constant(targets: Tensor, like: Tensor) -> Tensor:
     """The mean target for each trajectory; where predictions are logits (B, K), logits of the most frequent class."""
     if like.ndim == 2 and like.shape[1] > 1:
         most = targets.long().mode().values
+        if int(targets.min()) < 0 or int(targets.max()) >= like.shape[1]:
+            raise ValueError(
+                f"targets must be classes from 0 to {like.shape[1] - 1}, as many as the predictions have, got "
+                f"{int(targets.min())} to {int(targets.max())}"
+            )
         return torch.nn.functional.one_hot(most, like.shape[1]).to(like.dtype).expand(len(targets), -1)
     return targets.to(torch.float64).mean().to(like.dtype).expand(len(targets))
 

@@ -13,16 +13,17 @@ from crest.background import SIGMA
 from crest.candidates import Candidate
 from crest.checks.arguments import require, require_choice
 from crest.checks.doors import door_leaving
+from crest.checks.tensors import require_finite
 from crest.choice import choose
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.remedies.capture import part_at
 from crest.repairing.batch_forms import BatchForm, BatchParts, JoinedBatches, held_out, require_rereadable
-from crest.repairing.finding import find_channels_first
 from crest.repairing.measuring import Yardstick
 from crest.repairing.repaired import AS_IT_IS, MeasuredModel, Repaired
 from crest.repairing.treatments import REPAIRS
 from crest.repairing.workshop import Fit, FitResultError, TriedModel, Workshop, measured
+from crest.replacement.axes import find_channels_first
 from crest.replacement.slot import Layout
 from crest.rng import scope
 
@@ -190,6 +191,8 @@ def _axes(model: nn.Module, first: BatchParts, channels_first: bool | None, note
         raise ValueError(
             f"inputs of train_batches must have shape (B, T, C) or (B, C, T), got {tuple(first.inputs.shape)}"
         )
+    if first.mask is None:
+        require_finite("inputs of train_batches", first.inputs)
     if channels_first is None:
         found = find_channels_first(model, first.inputs, first.mask)
         channels_first = bool(found)

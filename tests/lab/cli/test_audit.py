@@ -100,6 +100,7 @@ def test_code_in_a_pickle_is_never_run(folder: Path, capsys: pytest.CaptureFixtu
         ),
         ({"weights": Path("gone.safetensors")}, "^weights must be a file that exists"),
         ({"label": "gone"}, "gone"),
+        ({"out": Path("gone") / "audit.html"}, "^out must be in a folder that exists"),
         ({"window": 1000}, "window"),
     ],
 )
@@ -112,3 +113,11 @@ def test_a_model_that_takes_no_window_is_told(folder: Path) -> None:
     (folder / "wide.py").write_text("from torch import nn\ndef make():\n    return nn.Conv1d(7, 1, 3)\n")
     with pytest.raises(ValueError, match=r"^model must take windows .* it takes neither"):
         run(folder, model="wide.py:make", weights=None)
+
+
+def test_weights_of_another_model_are_told(folder: Path) -> None:
+    safetensors.torch.save_file({"0.weight": torch.zeros(2)}, folder / "other.safetensors")
+    with pytest.raises(
+        ValueError, match=r"^weights must be those of the model, got others in .*other\.safetensors"
+    ):
+        run(folder, weights=folder / "other.safetensors")

@@ -81,12 +81,15 @@ def audit_model(
     import torch
 
     from crest.auditing import audit
+
+    if not out.resolve().parent.is_dir():
+        raise ValueError(f"out must be in a folder that exists, got {str(out)!r}")
     from crest.systems.recordings import load_recordings
 
     with console.status("making the model"):
         made = _made(model)
         if weights is not None:
-            made.load_state_dict(_weights(weights, unsafe_pickle), strict=True)
+            _fill(made, weights, unsafe_pickle)
     with console.status("reading the recordings"):
         windows = load_recordings(
             data, signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
@@ -138,7 +141,12 @@ def _made(source: str) -> "nn.Module":
         module = importlib.import_module(place)
     function = getattr(module, name, None)
     if not callable(function):
-        there = ", ".join(sorted(one for one in vars(module) if callable(getattr(module, one)))[:20])
+        own = [
+            one
+            for one, value in vars(module).items()
+            if callable(value) and getattr(value, "__module__", None) == module.__name__
+        ]
+        there = ", ".join(sorted(own)[:20])
         raise ValueError(f"model must name a function of {place}, such as {there or 'none'}; got {name!r}")
     made = function() if not isinstance(function, nn.Module) else function
     if not isinstance(made, nn.Module):
@@ -146,6 +154,16 @@ def _made(source: str) -> "nn.Module":
             f"model must name a function that returns a torch.nn.Module, got {type(made).__name__}"
         )
     return made.eval()
+
+
+def _fill(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:
+    try:
+        model.load_state_dict(_weights(path, unsafe_pickle), strict=True)
+    except RuntimeError as error:
+        words = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
+        raise ValueError(
+            f"weights must be those of the model, got others in {str(path)!r}: {words}"
+        ) from error
 
 
 def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":

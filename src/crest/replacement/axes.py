@@ -1,0 +1,39 @@
+"""In which order a model takes channels and time."""
+
+import contextlib
+
+from torch import Tensor, nn
+
+from crest.probes.batches import evaluating
+from crest.replacement.calls import answer_to
+
+
+def find_channels_first(model: nn.Module, inputs: Tensor, mask: Tensor | None = None) -> bool | None:
+    """Whether the model takes (B, C, T), by how many channels its first layer takes; None where that does not tell.
+
+    Example:
+        >>> import torch
+        >>> find_channels_first(nn.Conv1d(2, 8, 5), torch.randn(4, 2, 50)), find_channels_first(nn.LSTM(2, 8), torch.randn(4, 50, 2))
+        (True, False)
+    """
+    first: list[int] = []
+    with evaluating(model), contextlib.ExitStack() as hooks:
+        for part in model.modules():
+            channels = _channels_of(part)
+            if channels is not None:
+                handle = part.register_forward_pre_hook(lambda *_, channels=channels: first.append(channels))
+                hooks.callback(handle.remove)
+        answer_to(model, inputs, mask)
+    fits = [axis for axis in (1, 2) if first and inputs.shape[axis] == first[0]]
+    return fits == [1] if len(fits) == 1 else None
+
+
+def _channels_of(part: nn.Module) -> int | None:
+    """How many channels a layer takes, if its class tells."""
+    if isinstance(part, nn.Conv1d):
+        return part.in_channels
+    if isinstance(part, nn.BatchNorm1d | nn.InstanceNorm1d):
+        return part.num_features
+    if isinstance(part, nn.Linear):
+        return part.in_features
+    return part.input_size if isinstance(part, nn.RNNBase) else None
