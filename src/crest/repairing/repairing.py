@@ -28,7 +28,7 @@ from crest.replacement.slot import Layout
 from crest.rng import scope
 
 
-@door_leaving("model", "fit", "remedies")
+@door_leaving("model", "fit")
 def repair(
     model: nn.Module,
     train_batches: Iterable[Any],
