@@ -87,13 +87,22 @@ class Disk:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.content: dict[int, bytes] = {}
-        """What lasts of each file, by its number on the disk."""
+        """What lasts of each file, by its number."""
         self.lasting: dict[Path, list[tuple[str, int | None]]] = {root: []}
         self.pending: dict[Path, list[tuple[str, int | None]]] = {}
         """Changes of each folder, a name and a file or nothing; a folder has the number 0."""
         self.moments: list[tuple[Any, list[str]]] = []
         """All states, each with what was reported as done by then."""
         self.done: list[str] = []
+        self._numbers: dict[int, int] = {}
+        self._serial = itertools.count(1)
+
+    def number(self, handle: int | str, new: bool = False) -> int:
+        """The number of a file. The disk's own would not do: it gives that of a file which is gone to the next one."""
+        inode = os.stat(handle).st_ino
+        if new or inode not in self._numbers:
+            self._numbers[inode] = next(self._serial)
+        return self._numbers[inode]
 
     def change(self, path: Path, number: int | None) -> None:
         self.pending.setdefault(path.parent, []).append((path.name, number))
@@ -148,7 +157,7 @@ def recorded(root: Path) -> Iterator[Disk]:
         there = os.path.exists(path)
         handle = opened(path, flags, *args, **kwargs)
         if flags & os.O_CREAT and not there and inside(path):
-            disk.change(Path(path), os.fstat(handle).st_ino)
+            disk.change(Path(path), disk.number(handle, new=True))
         return handle
 
     def seen_fsync(handle: int) -> None:
@@ -157,11 +166,11 @@ def recorded(root: Path) -> Iterator[Disk]:
         if stat.S_ISDIR(os.fstat(handle).st_mode):
             disk.lasting.setdefault(path, []).extend(disk.pending.pop(path, []))
         else:
-            disk.content[os.fstat(handle).st_ino] = path.read_bytes()
+            disk.content[disk.number(handle)] = path.read_bytes()
         disk.note()
 
     def seen_replace(source: Any, target: Any) -> None:
-        number = os.stat(source).st_ino
+        number = disk.number(source)
         replace(source, target)
         if inside(target):
             # One change: a renaming is there whole or not at all.

@@ -131,7 +131,7 @@ def loaded(code: str) -> list[str]:
 def test_knowing_what_is_claimed_loads_nothing_that_draws() -> None:
     assert loaded("import crest.lab.evidence") == []
     # The test sees what it looks for.
-    assert loaded("import crest.pages.colours") == ["crest.lab.report"]
+    assert loaded("import crest.lab.report.axes") == ["crest.lab.report"]
 
 
 @pytest.mark.slow
