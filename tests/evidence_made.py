@@ -1,9 +1,11 @@
 """What the tests of the evidence share: records of every run of an experiment, filled by hand."""
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from crest.lab.evaluation import Budget, Score
 from crest.lab.evidence.experiment import Experiment, Found
@@ -174,8 +176,10 @@ def verdicts(experiment: Experiment, rule: Rule = plain, **options: Any) -> list
 def write(folder: Path, experiments: Iterable[Experiment], rule: Rule = plain) -> Store:
     """A store with the records of all runs of these experiments."""
     store = Store(folder)
-    for spec in {spec.id: spec for one in experiments for spec in one.runs}.values():
-        store.write(record(spec, rule))
+    # Hundreds of records that nobody needs after the test: a flush of each would take most of the time.
+    with mock.patch.object(os, "fsync"):
+        for spec in {spec.id: spec for one in experiments for spec in one.runs}.values():
+            store.write(record(spec, rule))
     return store
 
 
