@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from crest.auditing.interface import InterfaceError, asker, captured_interface, find_interface
+from crest.auditing.asking import asker
+from crest.auditing.interface import InterfaceError, captured_interface, find_interface
 from crest.probes import evaluating
 
 STEPS = 40

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from crest.arrays import StepMask, valid_steps
+from crest.auditing.asking import asker
 from crest.auditing.given import Given
-from crest.auditing.interface import asker
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite
 from crest.probes.batches import batches_of, in_batches
 from crest.replacement.axes import find_channels_first

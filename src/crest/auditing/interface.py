@@ -1,12 +1,10 @@
 """The pooling interface of somebody's model: the features of each step, and the vector that the head reads."""
 
 import contextlib
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -75,43 +73,6 @@ class _Seen(NamedTuple):
     kind: type[nn.Module]
 
 
-def asker(model: Callable[..., Any], answer: Callable[[Any], Tensor] | None) -> Callable[..., Tensor]:
-    """The model as a function of inputs, and of a mask where there is one, to a tensor.
-
-    Args:
-        model: a module, which gets the mask by the name `mask` if its `forward` has that, else as the second argument; or
-            any function.
-        answer: from what the model returns to predictions (B,), (B, 1) or (B, K), where it does not return those.
-    """
-    forward = model.forward if isinstance(model, nn.Module) else model
-    try:
-        names = list(inspect.signature(forward).parameters)
-    except (TypeError, ValueError):
-        names = []
-    by_name = "mask" in names
-    padding = not by_name and len(names) > 1 and "pad" in names[1]
-
-    def ask(inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        if mask is not None and padding:
-            raise ValueError(
-                f"mask is True where a step is valid, and the model's second argument is {names[1]!r}: wrap the model, such as "
-                f"lambda x, mask: model(x, ~mask)"
-            )
-        given = () if mask is None or by_name else (mask,)
-        named = {"mask": mask} if mask is not None and by_name else {}
-        found = model(inputs, *given, **named)
-        found = found if answer is None else answer(found)
-        if isinstance(found, np.ndarray):
-            found = torch.from_numpy(found)
-        if not isinstance(found, Tensor):
-            raise ValueError(
-                f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0]"
-            )
-        return found
-
-    return ask
-
-
 def find_interface(
     model: nn.Module,
     ask: Callable[..., Tensor],
@@ -132,7 +93,7 @@ def find_interface(
 
     Args:
         model: any module.
-        ask: the model as a function, from `asker`.
+        ask: the model as a function, from `crest.auditing.asking.asker`.
         inputs: a few trajectories, as the model takes them.
         mask: (B, T), where the model takes one.
         steps: T of the inputs.
@@ -141,10 +102,9 @@ def find_interface(
         channels_first: whether the model takes (B, C, T): decides where steps and channels are equally many.
 
     Example:
-        >>> import torch
         >>> model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
         >>> inputs = torch.randn(2, 1, 32)
-        >>> print(find_interface(model, asker(model, None), inputs, steps=32))
+        >>> print(find_interface(model, model, inputs, steps=32))
         features of '0', (B, D, T) with T = 30 and D = 4, read by '3'
     """
     for argument, name in (("features", features), ("head", head)):
