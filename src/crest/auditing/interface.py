@@ -104,7 +104,7 @@ def find_interface(
     Example:
         >>> model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
         >>> inputs = torch.randn(2, 1, 32)
-        >>> print(find_interface(model, model, inputs, steps=32))
+        >>> print(find_interface(model, lambda x, mask=None: model(x), inputs, steps=32))
         features of '0', (B, D, T) with T = 30 and D = 4, read by '3'
     """
     for argument, name in (("features", features), ("head", head)):
