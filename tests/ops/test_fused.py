@@ -13,7 +13,7 @@ from crest.background.slow import local_line, slow_background
 from crest.background.transience import channel_transience, transience_profile
 from crest.ops import backend
 from crest.ops.fused import Chosen, choose_steps, pool_chosen, residuals_of
-from crest.readouts import CrestReadout
+from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.means import contrast, masked_means
 from crest.readouts.run_up import end_profile
 
@@ -229,3 +229,13 @@ def test_transforms_fall_back_to_plain_torch() -> None:
         torch.testing.assert_close(mapped, readout(features), rtol=0, atol=1e-10)
         _, tangent = torch.func.jvp(readout, (features,), (features,))
         assert torch.isfinite(tangent).all()
+
+
+def test_a_wide_low_pass_runs_plain_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain convolution would take ten million taps here."""
+    monkeypatch.setattr(torch.ops.crest, "residuals", None)
+    features = torch.randn(2, 20, 3)
+    wide = CrestReadout(0.1, run_up=0, config=CrestConfig(sigma=2e6)).eval()
+    assert wide(features).shape == (2, 3)
+    with pytest.raises(TypeError, match="NoneType"):
+        CrestReadout(0.1, run_up=0).eval()(features)

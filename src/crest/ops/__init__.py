@@ -4,6 +4,6 @@ CREST's passes over the features run compiled where numba is installed and the f
 exported graphs, they are plain torch. Both give the same steps and values, up to rounding.
 """
 
-from crest.ops.backends import backend, chosen_backend, serves
+from crest.ops.backends import LARGEST_SIGMA, backend, chosen_backend, serves
 
-__all__ = ["backend", "chosen_backend", "serves"]
+__all__ = ["LARGEST_SIGMA", "backend", "chosen_backend", "serves"]

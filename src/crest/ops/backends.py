@@ -12,6 +12,12 @@ from crest.checks.arguments import require_choice
 BACKENDS = ("auto", "numba", "torch")
 """Names that `backend` takes."""
 
+LARGEST_SIGMA = 100.0
+"""Deviation of the low-pass, in steps, up to which a plain convolution is cheaper than one by Fourier transforms.
+
+Our choice: docs/choices.md#compiled-low-pass
+"""
+
 # Asked once, and not imported: numba takes a second to load, and graphs are traced without a call to the importer.
 _INSTALLED = importlib.util.find_spec("numba") is not None
 _SERVED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

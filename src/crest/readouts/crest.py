@@ -23,7 +23,7 @@ from crest.background.selection import RANKING_TIE, dilate, selected_count, top_
 from crest.background.separation import background_of
 from crest.background.transience import RESIDUAL_FLOOR, channel_transience, transience_profile
 from crest.checks.arguments import obeys, require, require_choice
-from crest.ops import serves
+from crest.ops import LARGEST_SIGMA, serves
 from crest.ops.fused import Chosen, Residuals, choose_steps, pool_chosen, residuals_of
 from crest.readouts.base import Readout, checked_inputs
 from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
@@ -267,7 +267,7 @@ class CrestReadout(Readout):
     def _compiled(self, features: Tensor) -> bool:
         """Whether the compiled operators do what these options ask for, on these features."""
         usual = self.background == "slow" and self.direction == "transient" and not self.split
-        return usual and serves(features)
+        return usual and self._sigma <= LARGEST_SIGMA and serves(features)
 
     @torch.no_grad()
     def _residuals(self, series: Features, mask: StepMask | None, lines: int = 0) -> Residuals:
