@@ -118,6 +118,14 @@ def test_the_first_layer_tells_the_order_of_the_axes() -> None:
     assert found.exchange == audit(model, x, channels_first=False).exchange
 
 
+def test_as_many_steps_as_channels_are_not_confused() -> None:
+    torch.manual_seed(0)
+    block = nn.Sequential(nn.Conv1d(2, 32, 9, stride=4, padding=4), nn.ReLU())
+    model = nn.Sequential(block, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(32, 1))
+    found = audit(model, torch.randn(16, 2, 128))
+    assert (found.interface.features, found.interface.axes) == ("0", (0, 2, 1))
+
+
 def test_no_batch_is_larger_than_asked_for() -> None:
     sizes: list[int] = []
     x, _, _ = knocks()

@@ -27,6 +27,7 @@ from crest.probes.credit import credit_of_scores
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import exchange_test
 from crest.probes.rates import events_at
+from crest.probes.result import CreditMeans
 
 MOST = 256
 """How many trajectories are looked at. Our choice: docs/choices.md#audit"""
@@ -212,6 +213,7 @@ def _looked_into(
             steps=asked.signals.shape[1],
             features=features,
             head=head,
+            channels_first=asked.channels_first,
         )
     except InterfaceError as unknown:
         if features is not None or head is not None:
@@ -250,5 +252,5 @@ def _by_condition(
     }
 
 
-def _credit_at(read: Readings, events: Tensor) -> Any:
+def _credit_at(read: Readings, events: Tensor) -> CreditMeans | None:
     return credit_of_scores(read.scores, events_at(events, read.scores.shape[1]), read.mask).averages()

@@ -15,6 +15,11 @@ from crest.probes.credit import positive_credit, step_scores
 from crest.probes.rates import events_at
 from crest.readouts.crest import CrestReadout
 
+# A budget at its limit is there up to rounding. our choice: docs/choices.md#audit
+_ROUNDING = 1e-3
+_DRAWS = 10
+"""Places that are tried for the stretches of the core. Our choice: docs/choices.md#audit"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Readings:
@@ -135,11 +140,11 @@ def deletions(asked: Asked, core: StepMask, *, seed: int) -> Deletion | None:
 
 
 def _elsewhere(core: Tensor, valid: Tensor, generator: torch.Generator) -> Tensor:
-    """The flags (T,) turned around the valid steps, as far away from the core as ten draws get."""
+    """The flags (T,) turned around the valid steps, with as little of the core among them as a few draws get."""
     places = valid.nonzero().flatten()
     row = core[places]
     best, overlap = row, len(row) + 1
-    for shift in torch.randint(1, max(len(row), 2), (10,), generator=generator).tolist():
+    for shift in torch.randint(1, max(len(row), 2), (_DRAWS,), generator=generator).tolist():
         turned = row.roll(shift)
         shared = int((turned & row).sum())
         if shared < overlap:
@@ -161,7 +166,7 @@ def sharp_share(signals: Tensor, valid: StepMask) -> float:
     readout = CrestReadout("trajectory", run_up=0)
     limit = readout.config.epsilon_max
     found = [
-        readout.select(x, there).epsilon.amin(1) < 0.999 * limit
+        readout.select(x, there).epsilon.amin(1) < limit * (1 - _ROUNDING)
         for x, there in batches_of(signals.float(), valid)
     ]
     return float(torch.cat(found).float().mean())
