@@ -12,7 +12,7 @@ from crest.checks.doors import door
 from crest.checks.tensors import as_mask, require_series
 
 # our choice: docs/choices.md#backgrounds
-BUDGET = 0.15
+BUDGET = 0.25
 _DILATION = 2
 
 
