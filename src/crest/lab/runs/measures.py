@@ -119,11 +119,14 @@ def measured_exchange(model: Model, data: Trajectories) -> Shares:
         )
     x, y, *_ = data.tensors()
     found = exchange_test(model, x, targets=y)
-    parts = {field.name: getattr(found, field.name) for field in dataclasses.fields(Shares)}
     # A prediction that does not vary follows nothing, and JSON has no NaN.
-    nothing = dict.fromkeys(parts, 0.0) | {"exchanged_error": found.exchanged_error}
-    parts["moved"] = nothing["moved"] = None if math.isnan(found.moved) else found.moved
-    return Shares(**(parts if found.varies else nothing))
+    if not found.varies:
+        shares = dict.fromkeys(("transient", "background", "interaction", "background_alone"), 0.0)
+        return Shares(**shares, exchanged_error=found.exchanged_error)
+    parts = {field.name: getattr(found, field.name) for field in dataclasses.fields(Shares)}
+    if math.isnan(found.moved):
+        parts |= {"moved": None, "moved_interval": None}
+    return Shares(**parts)
 
 
 def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:

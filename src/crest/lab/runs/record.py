@@ -8,6 +8,7 @@ from typing import Any
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
+from crest.probes.exchange import Interval
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,12 @@ class Shares:
     measured, and where the predictions do not vary."""
     exchanged_error: float | None = None
     """Root mean square error on backgrounds of others; None in records from before it was measured."""
+    transient_interval: Interval | None = None
+    """95 % interval of the transient's share by a bootstrap over trajectories; None as for `moved`."""
+    background_interval: Interval | None = None
+    """The same for the background's share."""
+    moved_interval: Interval | None = None
+    """The same for how far the predictions move."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -155,13 +162,18 @@ def _curve(fields: Mapping[str, Any]) -> DeletionCurve:
 
 
 def _shares(fields: Mapping[str, Any] | None) -> Shares | None:
-    return None if fields is None else Shares(**fields)
+    if fields is None:
+        return None
+    # JSON has lists where an interval is a tuple.
+    return Shares(
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    )
 
 
 def _reanchored(fields: Mapping[str, Any] | None) -> ReanchoredScore | None:
     if fields is None:
         return None
-    parts = {"score": Score(**fields["score"]), "exchange": Shares(**fields["exchange"])}
+    parts = {"score": Score(**fields["score"]), "exchange": _shares(fields["exchange"])}
     return ReanchoredScore(**{**fields, **parts})
 
 

@@ -84,8 +84,8 @@ def _shares_apart(name: str, kept: Shares | None, new: Shares | None) -> list[st
     if kept is None or new is None:
         return [] if kept is new else [f"{name} is in the {'new' if kept is None else 'kept'} record alone"]
     then, now = dataclasses.asdict(kept), dataclasses.asdict(new)
-    # Older records do not have every field.
-    known = [field for field in then if then[field] is not None and now[field] is not None]
+    # Older records do not have every field; an interval's ends vary more than what it is about.
+    known = [field for field in then if isinstance(then[field], float) and isinstance(now[field], float)]
     return [
         text
         for field in known
