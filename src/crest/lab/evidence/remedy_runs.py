@@ -9,7 +9,6 @@ from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
 from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
-from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import SCHEDULES
@@ -49,6 +48,8 @@ class RemedyPlace:
     seeds: range = THREE
     words: str = ""
     """What is special about the setting."""
+    attributed: bool = False
+    """Whether the attributions of other packages are measured too."""
 
     @property
     def name(self) -> str:
@@ -72,15 +73,25 @@ class RemedyPlace:
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Every remedy on every seed, seed by seed; re-anchoring is measured on the plain model."""
-        variants = [
-            {**self.trained(name), "measures": ("exchange", "reanchor") if name == PLAIN else ("exchange",)}
+        return tuple(
+            RunSpec(**self.trained(name), measures=self._measures(name, seed), seed=seed)
+            for seed in self.seeds
             for name in _TRAINED
-        ]
-        return tuple(spec for seed in self.seeds for spec in grid(variants, seed=seed))
+        )
+
+    def _measures(self, remedy: str, seed: int) -> tuple[str, ...]:
+        """What is measured; attributions of other packages take as long as a short training, so on one seed."""
+        more = ("reanchor",) if remedy == PLAIN else ()
+        return ("exchange", *more, *(("attribution",) if self.attributed and seed == self.seeds[0] else ()))
 
 
 TEN_PLACES = tuple(
-    RemedyPlace(system=system, encoder=encoder, seeds=FIVE if encoder in ("pointwise", "cnn") else THREE)
+    RemedyPlace(
+        system=system,
+        encoder=encoder,
+        seeds=FIVE if encoder in ("pointwise", "cnn") else THREE,
+        attributed=True,
+    )
     for system in HEADLINE_SYSTEMS
     for encoder in ENCODER_NAMES
 )
