@@ -50,7 +50,7 @@ def found(
         deletion: change of the answers without the core, and without as many other steps.
         few: whether there are too few trajectories for a verdict.
     """
-    verdict: AuditVerdict = "unclear" if few else _verdict(exchange)
+    verdict: AuditVerdict = "unclear" if few else verdict_of(exchange)
     reasons = [_exchange_words(exchange)]
     if core_credit is not None:
         share, chance = core_credit
@@ -80,7 +80,16 @@ def found(
     )
 
 
-def _verdict(exchange: Exchange) -> AuditVerdict:
+def verdict_of(exchange: Exchange) -> AuditVerdict:
+    """What an exchange test tells, where there are enough trajectories.
+
+    Example:
+        >>> import dataclasses, torch
+        >>> from crest import exchange_test
+        >>> x = torch.randn(64, 100, 1, generator=torch.Generator().manual_seed(0)).cumsum(0) * 0.01
+        >>> verdict_of(exchange_test(lambda x: x[:, :20].mean(1), x))
+        'background'
+    """
     if not exchange.varies:
         return "unclear"
     low, high = exchange.moved_interval

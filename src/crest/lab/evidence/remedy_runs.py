@@ -1,6 +1,7 @@
 """The runs of the remedies: which systems, encoders and remedies, and what each trained model left."""
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import SCHEDULES
+from crest.probes.exchange import TRAJECTORIES, Exchange
 from crest.systems import Sizes
 
 # Half of the training trajectories: some four hundred models must not take more than an evening.
@@ -66,7 +68,7 @@ class RemedyPlace:
 
     def trained(self, remedy: str) -> dict[str, Any]:
         """Fields of the specs of a remedy; CREST's constants count steps of the signals, whatever the encoder's stride."""
-        fields = {**self.fields, **_TRAINED[remedy]}
+        fields = {**self.fields, "objective": "mse", **_TRAINED[remedy]}
         stride = ENCODERS[self.encoder].stride
         strided = fields["readout"] == "crest" and stride > 1
         return {**fields, "readout_options": {"stride": stride} if strided else {}}
@@ -131,15 +133,18 @@ RemedyModels: TypeAlias = Mapping[str, Mapping[int, ModelOutcome]]
 
 def outcomes(found: Found, place: RemedyPlace) -> RemedyModels:
     """The outcomes in a place by remedy and seed: of the seeds that all remedies have so far, so that means compare."""
+    every = each_outcome(found, place)
+    shared = set.intersection(*(set(by_seed) for by_seed in every.values()))
+    return {name: {seed: every[name][seed] for seed in sorted(shared)} for name in every} if shared else {}
+
+
+def each_outcome(found: Found, place: RemedyPlace) -> RemedyModels:
+    """All outcomes in a place by remedy and seed, as far as they are there."""
     records = {name: found.of(**place.trained(name)) for name in _TRAINED}
-    shared = set.intersection(*({record.spec.seed for record in kept} for kept in records.values()))
-    if not shared:
-        return {}
     return {
         name: {
             record.spec.seed: _outcome(record, name)
             for record in records[PLAIN if name == REANCHORED else name]
-            if record.spec.seed in shared
         }
         for name in REMEDY_NAMES
     }
@@ -167,6 +172,24 @@ def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
             moved=_mean_known(one.moved for one in shares),
             exchanged_error=_mean_known(one.exchanged_error for one in shares),
         ),
+    )
+
+
+def tested(shares: Shares) -> Exchange:
+    """The shares in the form of the exchange test; what has no interval, such as a mean over seeds, is its own."""
+    nothing = shares.transient == shares.background == shares.interaction == 0
+    return Exchange(
+        transient=math.nan if nothing else shares.transient,
+        background=math.nan if nothing else shares.background,
+        interaction=math.nan if nothing else shares.interaction,
+        transient_interval=shares.transient_interval or (shares.transient, shares.transient),
+        background_interval=shares.background_interval or (shares.background, shares.background),
+        interaction_interval=(shares.interaction, shares.interaction),
+        background_alone=shares.background_alone,
+        kind="core",
+        trajectories=TRAJECTORIES,
+        moved=math.nan if shares.moved is None else shares.moved,
+        moved_interval=shares.moved_interval or (math.nan, math.nan),
     )
 
 
