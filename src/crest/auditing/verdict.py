@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from crest.auditing.readings import Deletion
-from crest.probes.exchange import Exchange
+from crest.probes.exchanged import Exchange
 
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 """What the answer of a model follows."""

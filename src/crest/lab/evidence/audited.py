@@ -3,13 +3,11 @@
 import collections
 import dataclasses
 import math
-import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scipy.stats import spearmanr
-
 from crest.auditing.verdict import MOVES, STAYS, AuditVerdict, verdict_of
+from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named
 from crest.lab.evidence.remedy_rule import BEYOND
@@ -26,7 +24,6 @@ from crest.lab.evidence.remedy_runs import (
 )
 from crest.lab.evidence.settings import THREE
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
-from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 
 # our choice: docs/choices.md#audit-answers
@@ -47,10 +44,6 @@ _RIGHT = Claim(
 )
 _ALARMS = Claim(
     text="It rarely calls a model that holds in the field one that reads the background", paper=BEYOND
-)
-_ORDERS = Claim(
-    text="It orders the models by their error in the field at least as well as attributions that are told the events",
-    paper=BEYOND,
 )
 
 
@@ -163,95 +156,6 @@ def _chart(models: Sequence[_Audited]) -> Chart:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Order:
-    """A number that should rise with the error in the field."""
-
-    name: str
-    needs: str
-    of: Callable[[Record], float]
-    seconds: Callable[[Record], float]
-
-
-def _exchange_part(part: str) -> Callable[[Record], float]:
-    return lambda record: getattr(record.exchange, part)
-
-
-def _off_events(method: str) -> Callable[[Record], float]:
-    return lambda record: 1 - record.attributions[method].credit.ecm
-
-
-def _took(method: str) -> Callable[[Record], float]:
-    return lambda record: record.attributions[method].seconds
-
-
-def _exchange_took(record: Record) -> float:
-    return record.seconds["exchange"]
-
-
-_ORDERINGS = (
-    _Order(
-        "exchange: share that does not follow the transient",
-        "nothing",
-        lambda record: 1 - _exchange_part("transient")(record),
-        _exchange_took,
-    ),
-    _Order(
-        "exchange: how far the predictions move",
-        "nothing",
-        lambda record: _exchange_part("moved")(record) or 0.0,
-        _exchange_took,
-    ),
-    _Order(
-        "exchange: error on others' backgrounds",
-        "ID labels",
-        _exchange_part("exchanged_error"),
-        _exchange_took,
-    ),
-    _Order(
-        "captum, integrated gradients: share off the events",
-        "events",
-        _off_events("integrated_gradients"),
-        _took("integrated_gradients"),
-    ),
-    _Order("tslens, WinTSR: share off the events", "events", _off_events("wintsr"), _took("wintsr")),
-)
-
-
-def _attributed(found: Found) -> dict[str, list[Record]]:
-    """The records that have attributions, by system."""
-    kept: dict[str, list[Record]] = {}
-    for record in found.records.values():
-        if record.attributions and record.exchange is not None:
-            kept.setdefault(record.spec.system, []).append(record)
-    return kept
-
-
-def _rank(order: _Order, records: Sequence[Record]) -> float:
-    ood = [record.score.ood for record in records]
-    return float(spearmanr([order.of(record) for record in records], ood).statistic)
-
-
-def _order_table(by_system: Mapping[str, Sequence[Record]]) -> Table:
-    rows = [
-        (
-            order.name,
-            order.needs,
-            *(f"{_rank(order, records):.2f}" for records in by_system.values()),
-            f"{statistics.median(order.seconds(record) for records in by_system.values() for record in records):.1f}",
-        )
-        for order in _ORDERINGS
-    ]
-    count = ", ".join(f"{len(records)} of {named(system)}" for system, records in by_system.items())
-    return Table(
-        name="attributions",
-        caption=f"Rank correlation with the OOD error over the same trained models ({count}), and the median seconds that a "
-        "model takes on one core: 128 trajectories for the exchange, 64 for integrated gradients, 16 for WinTSR.",
-        header=("what orders them", "it needs", *(named(system) for system in by_system), "seconds"),
-        rows=tuple(rows),
-    )
-
-
 def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
     clear = [one for one in models if one.answer != "unclear"]
     right = sum(one.verdict == one.answer for one in clear)
@@ -276,42 +180,22 @@ def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
     )
 
 
-def _judged_order(by_system: Mapping[str, Sequence[Record]]) -> Claim:
-    ours, others = _ORDERINGS[0], _ORDERINGS[3:]
-    gaps = {
-        system: _rank(ours, records) - max(_rank(other, records) for other in others)
-        for system, records in by_system.items()
-    }
-    words = "; ".join(
-        f"{named(system)} {_rank(ours, records):.2f} against "
-        + " and ".join(f"{_rank(other, records):.2f}" for other in others)
-        for system, records in by_system.items()
-    )
-    return _ORDERS.judged(
-        f"rank correlation of the share that does not follow the transient, against integrated gradients and WinTSR: {words}",
-        holds=min(gaps.values()) >= 0,
-        partly=max(gaps.values()) >= 0,
-        bar="on both simulators",
-        seeds=1,
-    )
-
-
 def _show(found: Found) -> Shown:
     ten = {place: _audited(found, place) for place in TEN_PLACES}
     others = {place: _audited(found, place) for place in (*BEARING_PLACES, *HARD_PLACES)}
     models = [one for audited in ten.values() for one in audited]
-    by_system = _attributed(found)
+    by_system = attributed(found)
     whole = all(found.complete(**place.fields) for place in TEN_PLACES)
     tables = [
         _verdict_table("verdicts", "The simulators, where the cue breaks and nothing else changes.", ten),
         _verdict_table("elsewhere", "Real bearings, and three settings where something is missing.", others),
     ]
     return Shown(
-        tables=(*tables, _order_table(by_system)) if by_system else tuple(tables),
+        tables=(*tables, order_table(by_system)) if by_system else tuple(tables),
         charts=(_chart(models),) if models else (),
-        claims=(*_judged(models), _judged_order(by_system))
+        claims=(*_judged(models), judged_order(by_system))
         if whole and models
-        else (_RIGHT, _ALARMS, _ORDERS),
+        else (_RIGHT, _ALARMS, ORDER_CLAIM),
         notes=(
             "The verdict is that of `crest.audit` on the ID split: it comes from the exchange test, and sees no label and no event.",
             f"The models are those of the remedies, {REANCHORED} ones among them, and some whose attention was taught the events.",

@@ -13,7 +13,8 @@ from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import SCHEDULES
-from crest.probes.exchange import TRAJECTORIES, Exchange
+from crest.probes.exchange import TRAJECTORIES
+from crest.probes.exchanged import Exchange
 from crest.systems import Sizes
 
 # Half of the training trajectories: some four hundred models must not take more than an evening.

@@ -8,7 +8,7 @@ from typing import Any
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
-from crest.probes.exchange import Interval
+from crest.probes.exchanged import Interval
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
