@@ -129,8 +129,8 @@ class Watch:
         self.model, self.every = model, every
         self.history: list[WatchedEpoch] = []
         self._features, self._head, self._answer = features, head, answer
-        self._kind, self._sigma, self._error, self._seed = kind, sigma, error, seed
-        self._batch_size = batch_size
+        self._kind, self._sigma, self._error = kind, sigma, error
+        self._seed, self._batch_size = seed, batch_size
         # Even a loader that does not shuffle draws a number when it is opened.
         with undisturbed(*_generators(batches)):
             self._given = gathered(batches, trajectories)
@@ -200,8 +200,7 @@ class Watch:
 
     def _read(self, asked: Asked) -> Readings | None:
         """What the pooling interface shows; it is found anew each time, since weights can hide an activation."""
-        notes = list(self._assumed)
-        read = None
+        notes, read = list(self._assumed), None
         if isinstance(self.model, nn.Module) and self._features is not False:
             _, read = looked_into(self.model, asked, self._features, self._head, notes)
         self.notes = tuple(notes)
