@@ -50,7 +50,7 @@ def found(
         deletion: change of the answers without the core, and without as many other steps.
         few: whether there are too few trajectories for a verdict.
     """
-    verdict: AuditVerdict = "unclear" if few else verdict_of(exchange)
+    verdict = verdict_of(exchange, few=few)
     reasons = [_exchange_words(exchange)]
     if core_credit is not None:
         share, chance = core_credit
@@ -80,17 +80,14 @@ def found(
     )
 
 
-def verdict_of(exchange: Exchange) -> AuditVerdict:
-    """What an exchange test tells, where there are enough trajectories.
+def verdict_of(exchange: Exchange, *, few: bool = False) -> AuditVerdict:
+    """What the exchange test alone says, by the rule of `found`: unclear where predictions do not vary, or of too few.
 
-    Example:
-        >>> import dataclasses, torch
-        >>> from crest import exchange_test
-        >>> x = torch.randn(64, 100, 1, generator=torch.Generator().manual_seed(0)).cumsum(0) * 0.01
-        >>> verdict_of(exchange_test(lambda x: x[:, :20].mean(1), x))
-        'background'
+    Args:
+        exchange: the exchange test.
+        few: whether there are too few trajectories for a verdict.
     """
-    if not exchange.varies:
+    if few or not exchange.varies:
         return "unclear"
     low, high = exchange.moved_interval
     if exchange.transient_interval[0] >= FOLLOWS and high <= STAYS:
