@@ -43,6 +43,11 @@ def test_who_orders_as_well_is_not_beaten() -> None:
     assert "SG-Drive 1.00 against -1.00 and -1.00; Impact 1.00" in same.measured
 
 
+def test_who_says_the_same_of_all_orders_nothing() -> None:
+    rows = {row[0].split(":")[0]: row[2] for row in order_table(kept(gradient=0.0)).rows}
+    assert rows["captum, integrated gradients"] == "0.00"
+
+
 def test_who_orders_worse_is_told() -> None:
     # The other way round for the exchange test: the errors fall where its share rises.
     turned = {

@@ -84,8 +84,9 @@ def attributed(found: Found) -> dict[str, list[Record]]:
 
 
 def _rank(order: _Order, records: Sequence[Record]) -> float:
-    ood = [record.score.ood for record in records]
-    return float(spearmanr([order.of(record) for record in records], ood).statistic)
+    """Rank correlation; 0 where one of them does not vary, which orders nothing."""
+    said, ood = [order.of(record) for record in records], [record.score.ood for record in records]
+    return float(spearmanr(said, ood).statistic) if len(set(said)) > 1 and len(set(ood)) > 1 else 0.0
 
 
 def order_table(by_system: Mapping[str, Sequence[Record]]) -> Table:
