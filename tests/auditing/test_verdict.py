@@ -33,8 +33,8 @@ def made(transient: float, background: float, moved: float, width: float = 0.05)
     ("exchange", "verdict"),
     [
         (made(0.9, 0.05, 0.3), "events"),
-        (made(0.9, 0.05, 0.3, width=0.3), "unclear"),
-        (made(0.9, 0.05, 0.6), "unclear"),
+        (made(0.9, 0.05, 0.3, width=0.45), "unclear"),
+        (made(0.9, 0.05, 0.69), "unclear"),
         (made(0.8, 0.1, 0.9), "background"),
         (made(0.2, 0.75, 1.2), "background"),
         (made(0.4, 0.0, 2.0), "unclear"),

@@ -15,7 +15,7 @@ from crest.auditing.looking import credit_at, known_events, looked_into
 from crest.auditing.readings import Readings, core_of, deletions, sharp_share
 from crest.auditing.result import Audit, ConditionReading
 from crest.auditing.shown import shown_traces
-from crest.auditing.verdict import FEWEST, STAYS, found
+from crest.auditing.verdict import FEWEST, MOVES, found
 from crest.background import SIGMA
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
@@ -113,7 +113,7 @@ def audit(
             sigma=sigma, batch_size=batch_size, seed=seed,
         )  # fmt: skip
         level = None
-        if tested.varies and tested.moved_interval[1] > STAYS:
+        if tested.varies and tested.moved_interval[1] > MOVES:
             level = exchange_test(
                 asked.function, asked.signals, kind="level", mask=asked.mask, batch_size=batch_size, seed=seed
             )

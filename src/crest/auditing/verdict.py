@@ -11,7 +11,6 @@ AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 
 # our choice: docs/choices.md#audit
 FOLLOWS = 0.5
-STAYS = 0.5
 MOVES = 0.7
 TANGLED = 0.3
 SHARP = 0.5
@@ -39,8 +38,8 @@ def found(
     """The finding.
 
     The exchange test decides, since it asks the model itself. Events: most of the variance follows the transient, and
-    another's background moves the answers by less than half of their deviation. Background: it moves them by more than
-    0.7, or most of the variance follows it. Whole intervals must agree; else it is unclear. The rest is said beside it.
+    another's background moves the answers by less than 0.7 of their deviation. Background: it moves them by more, or most
+    of the variance follows it. Whole intervals must agree; else it is unclear. The rest is said beside it.
 
     Args:
         exchange: the exchange test.
@@ -90,7 +89,7 @@ def verdict_of(exchange: Exchange, *, few: bool = False) -> AuditVerdict:
     if few or not exchange.varies:
         return "unclear"
     low, high = exchange.moved_interval
-    if exchange.transient_interval[0] >= FOLLOWS and high <= STAYS:
+    if exchange.transient_interval[0] >= FOLLOWS and high <= MOVES:
         return "events"
     # Much interaction can also say that the exchanged parts do not fit: a burst at the wrong phase of a wave.
     moves = low >= MOVES and exchange.interaction <= TANGLED

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crest.auditing.verdict import MOVES, STAYS, AuditVerdict, verdict_of
+from crest.auditing.verdict import MOVES, AuditVerdict, verdict_of
 from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named
@@ -143,7 +143,6 @@ def _chart(models: Sequence[_Audited]) -> Chart:
                 marks=(
                     Mark(name="holds", axis="y", at=_HOLDS),
                     Mark(name="breaks", axis="y", at=_BREAKS),
-                    Mark(name="stays", axis="x", at=STAYS, colour="quiet"),
                     Mark(name="moves", axis="x", at=MOVES, colour="quiet"),
                 ),
             )
