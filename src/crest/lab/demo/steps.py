@@ -41,7 +41,7 @@ class DemoSettings:
     training: int = 512
     held_out: int = 256
     field: int = 256
-    epochs: int = 15
+    epochs: int = 10
 
     @property
     def trainings(self) -> int:
