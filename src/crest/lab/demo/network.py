@@ -1,7 +1,7 @@
 """A network and a training loop as people write them; nothing here knows of crest."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
@@ -42,6 +42,7 @@ class GearCnn(nn.Module):
         return answer
 
 
+@runtime_checkable
 class Batches(Protocol):
     """What a `DataLoader` gives: (inputs, targets), as many times as they are asked for."""
 

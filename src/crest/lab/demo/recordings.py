@@ -13,8 +13,8 @@ from crest.files import whole_file
 from crest.systems.base import Splits, Tensors, Trajectories
 from crest.systems.recordings import load_recordings
 
-TRAINING, HELD_OUT, FIELD = "training", "held out", "field"
-"""What the column `set` says of a recording."""
+# What the column `set` says of a recording.
+_TRAINING, _HELD_OUT, _FIELD = "training", "held out", "field"
 
 
 def write_recordings(folder: Path, splits: Splits) -> Path:
@@ -30,7 +30,7 @@ def write_recordings(folder: Path, splits: Splits) -> Path:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["file", "severity", "set", "speed", "events"])
-    for name, part in ((TRAINING, splits.train), (HELD_OUT, splits.id), (FIELD, splits.ood)):
+    for name, part in ((_TRAINING, splits.train), (_HELD_OUT, splits.id), (_FIELD, splits.ood)):
         for number in range(len(part)):
             file = f"{name.replace(' ', '_')}_{number:04d}.npy"
             np.save(folder / "signals" / file, part.x[number])
@@ -91,7 +91,7 @@ def read_recordings(table: Path, *, steps: int, sample_rate: float, channels: tu
         events="events",
     )
     training, held_out, field = (
-        data[data.extra["condition"] == name].tensors() for name in (TRAINING, HELD_OUT, FIELD)
+        data[data.extra["condition"] == name].tensors() for name in (_TRAINING, _HELD_OUT, _FIELD)
     )
 
     def pair(part: Tensors) -> tuple[Tensor, Tensor]:

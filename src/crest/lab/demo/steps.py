@@ -23,7 +23,7 @@ from crest.repairing import AS_IT_IS, Repaired, repair
 from crest.rng import scope
 from crest.systems import GearSystem, Sizes
 
-BATCH = 32  # our choice: docs/choices.md#demo
+_BATCH = 32  # our choice: docs/choices.md#demo
 REMEDIES_TRIED = ("re-anchored", "AC coupling", "high-pass", "exchange", "core exchange")
 """What the repair tries. Those with CREST in training would take longer than all others together."""
 TRIVIAL = ("AC coupling", "high-pass")
@@ -72,7 +72,7 @@ def loader(inputs: Tensor, targets: Tensor) -> DataLoader[tuple[Tensor, ...]]:
         >>> len(loader(torch.zeros(40, 3, 512), torch.zeros(40)))
         2
     """
-    return DataLoader(TensorDataset(inputs, targets), batch_size=BATCH, shuffle=True)
+    return DataLoader(TensorDataset(inputs, targets), batch_size=_BATCH, shuffle=True)
 
 
 class DemoFolder:
