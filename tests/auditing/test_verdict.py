@@ -6,7 +6,7 @@ import math
 import pytest
 
 from crest.auditing.readings import Deletion
-from crest.auditing.verdict import found
+from crest.auditing.verdict import found, verdict_of
 from crest.probes import Exchange
 
 
@@ -44,6 +44,8 @@ def made(transient: float, background: float, moved: float, width: float = 0.05)
 )
 def test_the_verdict(exchange: Exchange, verdict: str) -> None:
     assert found(exchange, level=None, sharp=1.0, core_credit=None, deletion=None).verdict == verdict
+    assert verdict_of(exchange) == verdict
+    assert verdict_of(exchange, few=True) == "unclear"
 
 
 def test_reasons_and_advice_follow_what_was_measured() -> None:

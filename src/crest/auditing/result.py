@@ -12,7 +12,7 @@ from crest.auditing.interface import Interface
 from crest.auditing.readings import Deletion
 from crest.auditing.verdict import AuditVerdict
 from crest.files import whole_file
-from crest.probes.exchange import Exchange
+from crest.probes.exchanged import Exchange
 from crest.probes.result import CreditMeans
 from crest.probes.traces import Traces
 

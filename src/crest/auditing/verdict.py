@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from crest.auditing.readings import Deletion
-from crest.probes.exchange import Exchange
+from crest.probes.exchanged import Exchange
 
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 """What the answer of a model follows."""
@@ -50,7 +50,7 @@ def found(
         deletion: change of the answers without the core, and without as many other steps.
         few: whether there are too few trajectories for a verdict.
     """
-    verdict: AuditVerdict = "unclear" if few else _verdict(exchange)
+    verdict = verdict_of(exchange, few=few)
     reasons = [_exchange_words(exchange)]
     if core_credit is not None:
         share, chance = core_credit
@@ -80,8 +80,14 @@ def found(
     )
 
 
-def _verdict(exchange: Exchange) -> AuditVerdict:
-    if not exchange.varies:
+def verdict_of(exchange: Exchange, *, few: bool = False) -> AuditVerdict:
+    """What the exchange test alone says, by the rule of `found`: unclear where predictions do not vary, or of too few.
+
+    Args:
+        exchange: the exchange test.
+        few: whether there are too few trajectories for a verdict.
+    """
+    if few or not exchange.varies:
         return "unclear"
     low, high = exchange.moved_interval
     if exchange.transient_interval[0] >= FOLLOWS and high <= STAYS:

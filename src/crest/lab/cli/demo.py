@@ -67,11 +67,11 @@ def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False)
     for row in rows:
         shown.add_row(row.name, f"{row.id_error:.3f}", f"{row.field_error:.3f}", f"{row.moved:.2f}")
     console.print(shown)
-    errors = "; ".join(
-        f"{row.name}: ID {row.id_error:.3f}, field {row.field_error:.3f}, moved {row.moved:.2f}"
+    lines = [
+        f"{row.name}: ID error {row.id_error:.3f}, field error {row.field_error:.3f}, moved {row.moved:.2f}"
         for row in rows
-    )
-    intro = [*([TRIAL] if quick else []), f"{errors}.", caption]
+    ]
+    intro = [*([TRIAL] if quick else []), caption, *lines]
     before.to_html(made.page, after=after, title="crest: the demo", intro=intro)
     if quick:
         console.print(TRIAL)
