@@ -62,10 +62,11 @@ ALLOWED = {
     "lab.objectives": CORE | {"readouts", "probes", "lab.model"},
     "lab.evaluation": PRODUCT | {"lab.model"},
     "lab.training": PRODUCT | {"lab.model", "lab.objectives", "lab.evaluation"},
+    "lab.demo": PRODUCT,
     "lab.runs": MODELS,
     "lab.evidence": MODELS | {"lab.runs"},
     "lab.report": MODELS | {"lab.runs", "lab.evidence"},
-    "lab.cli": MODELS | {"lab.runs", "lab.evidence", "lab.report"},
+    "lab.cli": MODELS | {"lab.runs", "lab.evidence", "lab.report", "lab.demo"},
     # The door of the command line, `python -m crest`, and the only file outside of the lab that opens it.
     "__main__": {"lab.cli"},
 }
