@@ -1,5 +1,5 @@
 # Two commands do the main things on a machine that has Python 3.11 or newer and make:
-#   make demo   the failure and its repair: trains three models, prints a table, writes a page (outputs/demo/page.html)
+#   make demo   a CNN on recordings of a gear drive: audit, repair, audit, a table, and a page (outputs/demo/page.html)
 #   make test   all tests
 PYTHON ?= python3
 VENV := .venv

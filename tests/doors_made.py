@@ -32,6 +32,7 @@ MODULES = (
 MORE = {
     "CreditInEvent": lambda: crest.CreditInEvent,
     "CrestPooler": lambda: crest.CrestPooler,
+    "LightningWatch": lambda: crest.LightningWatch,
     "RunSpec": lambda: RunSpec,
     "Schedule": lambda: Schedule,
     "read_signal": lambda: read_signal,
@@ -141,6 +142,10 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
     scored = {"scores": torch.rand(6, 24), "events": events(), "mask": mask()}
     changes = {"function": reads, "inputs": series(), "targets": torch.rand(6), "mask": mask()}
     slow = {"signals": series(), "mask": mask()}
+    watched = {
+        "every": 1, "events": events(), "features": None, "head": None, "channels_first": False, "answer": taken,
+        "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0,
+    }  # fmt: skip
     weights = {
         name: {"width": 2} for name in ("AttentionReadout", "WindowedReadout", "GatedAttentionReadout")
     }
@@ -172,6 +177,8 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "channels": ["a", "b"], "answer": taken,
             "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0,
         },
+        "Watch": {"model": reads, "batches": [(series(), torch.rand(6))], **watched},
+        "LightningWatch": {"model": "net", "batches": [(series(), torch.rand(6))], **watched},
         "repair": {
             "model": model(), "train_batches": [(x, y)], "pooling": "2", "head": "4", "validation": [(x, y)],
             "remedies": ("re-anchored",), "channels_first": True, "keys": ("x", "y", "mask"), "by": "error",
@@ -281,6 +288,9 @@ def doors(folder: Path) -> Iterator[Door]:
         if name == "CrestPooler":
             # As scikit-learn wants it, arguments are looked at when they are needed.
             yield Door(name, lambda **given: crest.CrestPooler(**given).fit(np.ones((4, 9, 2))), known[name])
+            continue
+        if name == "Watch":
+            yield Door(name, lambda **given: crest.Watch(**given)(0), known[name])
             continue
         yield Door(name, enter, known[name])
         if inspect.isclass(enter) and issubclass(enter, nn.Module) and name != "CreditInEvent":

@@ -1,6 +1,7 @@
 """What the tests of the evidence share: records of every run of an experiment, filled by hand."""
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from unittest import mock
 from crest.lab.evaluation import Budget, Score
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.shown import Claim, Shown, Table
-from crest.lab.runs.record import Look, ReanchoredScore, Record, Shares
+from crest.lab.runs.record import Attribution, Look, ReanchoredScore, Record, Shares
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
@@ -79,6 +80,12 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
         measured["traces"] = _traces(spec, numbers)
     if "exchange" in spec.measures:
         measured["exchange"] = _shares(numbers.transient)
+        measured["seconds"] = {"data": 0.0, "training": 1.0, "measuring": 1.0, "exchange": 0.5}
+    if "attribution" in spec.measures:
+        measured["attributions"] = {
+            name: Attribution(credit=_means(numbers, ecm=numbers.gradient), seconds=seconds, trajectories=16)
+            for name, seconds in (("integrated_gradients", 2.0), ("wintsr", 8.0))
+        }
     if "reanchor" in spec.measures:
         seen, unseen, transient = numbers.again
         measured["reanchored"] = ReanchoredScore(
@@ -108,6 +115,10 @@ def _shares(transient: float) -> Shares:
         interaction=0.0,
         background_alone=rest,
         exchanged_error=rest + 0.1,
+        transient_interval=(transient, transient),
+        background_interval=(rest, rest),
+        moved=math.sqrt(2 * rest),
+        moved_interval=(math.sqrt(2 * rest), math.sqrt(2 * rest)),
     )
 
 

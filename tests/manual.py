@@ -7,7 +7,10 @@ from pathlib import Path
 from places import DOCS, ROOT
 
 PAGES = sorted(
-    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md"), *DOCS.glob("reference/*.md")]
+    [
+        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+        *(page for folder in ("", "reference/", "tutorials/") for page in DOCS.glob(f"{folder}*.md")),
+    ]
 )
 
 

@@ -12,6 +12,8 @@ from places import ROOT
 SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
 SAYS = {
     "backgrounds": r"periodic +two( +[\d.]+ %){4}(.|\n)*periodic +no tone +[\d.]+ ms +[\d.]+ x",
+    "imports": r"crest --help +[\d.]+ s +[\d.]+ x",
+    "probes": r"credit +[\d.]+ s(.|\n)*audit +[\d.]+ s +\d+ predictions +[\d.]+ x",
     "readouts": r"crest +[\d.]+ ms +[\d.]+ x",
     "runs": r"ratio +[\d.]+ \([\d.]+ to [\d.]+\)(.|\n)*attention +crest( +[\d.]+){4}",
     "simulators": r"SG-Drive:(.|\n)*LSODA at tolerance .* \d+ x\nimpact:(.|\n)* \d+ x",

@@ -87,8 +87,8 @@ BLOCKS = [
     pytest.param(page, code, id=f"{name(page)}-{number}")
     for page in PAGES
     for number, code in enumerate(blocks(page, "python"))
-    # Needs a SLURM cluster.
-    if "SLURMCluster" not in code
+    # Needs a SLURM cluster; and a tutorial goes on from block to block.
+    if "SLURMCluster" not in code and page.parent.name != "tutorials"
 ]
 
 
@@ -104,6 +104,32 @@ def test_every_python_block_runs_on_its_own(
         script = DOCS / "examples" / "make_recordings.py"
         subprocess.run([sys.executable, str(script), "my_recordings"], check=True)
     exec(compile(code, name(page), "exec"), {"__name__": "__main__"})
+
+
+TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
+NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+@pytest.mark.unchecked
+@pytest.mark.slow
+@pytest.mark.parametrize("page", TUTORIALS, ids=name)
+def test_a_tutorial_prints_what_it_says(
+    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its words, and its numbers as far as another machine's rounding leaves them."""
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, str(DOCS / "examples" / "make_machines.py"), "machines"], check=True)
+    space: dict[str, object] = {"__name__": "__main__"}
+    for code in blocks(page, "python"):
+        exec(compile(code, name(page), "exec"), space)
+    printed, said = capsys.readouterr().out, "".join(blocks(page, "text"))
+    assert NUMBER.sub("#", printed) == NUMBER.sub("#", said)
+    numbers = [[float(one) for one in NUMBER.findall(text)] for text in (printed, said)]
+    assert numbers[0] == pytest.approx(numbers[1], abs=0.1)
+
+
+def test_there_are_tutorials() -> None:
+    assert {page.stem for page in TUTORIALS} == {"cnn", "lstm", "transformer"}
 
 
 def test_the_cluster_script_compiles() -> None:
@@ -195,7 +221,7 @@ def test_every_other_shell_line_is_known() -> None:
     """A new kind of command on a page must get a test of its own here."""
     known = (
         r"(\.venv/bin/)?(crest|make|pip install|pytest|pre-commit install)\b",
-        r"python (docs/examples/(make_recordings|ordinary_cnn|audited_cnn)\.py|slurm_cluster\.py)",  # here, and test_loading.py
+        r"python (docs/examples/(make_recordings|make_machines|ordinary_cnn|audited_cnn)\.py|slurm_cluster\.py)",  # here, and test_loading.py
         r"(OMP_NUM_THREADS=1 )?dask (scheduler|worker)\b",  # Dask's own
     )
     shown = {name(page): shell_lines(page) for page in PAGES}

@@ -26,6 +26,7 @@ PRODUCT = CORE | {
     "auditing",
     "pages",
     "repairing",
+    "watching",
 }
 MODELS = PRODUCT | {
     "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
@@ -52,6 +53,7 @@ ALLOWED = {
     "auditing": CORE | {"readouts", "probes", "remedies", "replacement", "conditions", "pages"},
     "repairing": CORE
     | {"readouts", "probes", "replacement", "remedies", "conditions", "candidates", "choice"},
+    "watching": CORE | {"probes", "remedies", "auditing"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.encoders": CORE,
@@ -60,10 +62,11 @@ ALLOWED = {
     "lab.objectives": CORE | {"readouts", "probes", "lab.model"},
     "lab.evaluation": PRODUCT | {"lab.model"},
     "lab.training": PRODUCT | {"lab.model", "lab.objectives", "lab.evaluation"},
+    "lab.demo": PRODUCT,
     "lab.runs": MODELS,
     "lab.evidence": MODELS | {"lab.runs"},
     "lab.report": MODELS | {"lab.runs", "lab.evidence"},
-    "lab.cli": MODELS | {"lab.runs", "lab.evidence", "lab.report"},
+    "lab.cli": MODELS | {"lab.runs", "lab.evidence", "lab.report", "lab.demo"},
     # The door of the command line, `python -m crest`, and the only file outside of the lab that opens it.
     "__main__": {"lab.cli"},
 }
@@ -120,7 +123,7 @@ def test_the_core_loads_nothing_optional() -> None:
     code = (
         "import sys, crest; "
         "heavy = {'matplotlib', 'rich', 'torchmetrics', 'sklearn', 'scipy', 'pandas', 'onnx', 'onnxruntime', "
-        "'distributed', 'numba'}; "
+        "'distributed', 'numba', 'lightning', 'pytorch_lightning'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )
     result = run(code)
@@ -150,12 +153,16 @@ def test_the_core_works_without_any_optional_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "package", "extra"),
-    [("CreditInEvent", "torchmetrics", "metrics"), ("CrestPooler", "scikit-learn", "sklearn")],
+    ("name", "package", "extra", "modules"),
+    [
+        ("CreditInEvent", "torchmetrics", "metrics", ["torchmetrics"]),
+        ("CrestPooler", "scikit-learn", "sklearn", ["sklearn"]),
+        ("LightningWatch", "lightning", "lightning", ["lightning", "pytorch_lightning"]),
+    ],
 )
-def test_a_missing_extra_is_named(name: str, package: str, extra: str) -> None:
+def test_a_missing_extra_is_named(name: str, package: str, extra: str, modules: list[str]) -> None:
     code = (
-        BLOCKED.format(names=[package.replace("scikit-learn", "sklearn")])
+        BLOCKED.format(names=modules)
         + f"""
 try:
     crest.{name}
@@ -171,7 +178,7 @@ def test_public_names_exist_and_are_listed() -> None:
         assert getattr(crest, name) is not None
         assert name in dir(crest)
     listed = dir(crest)
-    assert {"CreditInEvent", "CrestPooler", "systems", "__version__"} <= set(listed)
+    assert {"CreditInEvent", "CrestPooler", "LightningWatch", "systems", "__version__"} <= set(listed)
     assert sorted(set(listed)) == listed, "dir(crest) names something twice"
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = crest.nonsense

@@ -1,3 +1,4 @@
+import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -83,3 +84,41 @@ def test_threads_do_not_disturb_each_other() -> None:
         with rng.scope(seed, "encoder"):
             alone.append(torch.rand(1).item())
     assert together == alone
+
+
+def test_undisturbed_puts_every_state_back_also_after_an_error() -> None:
+    own = torch.Generator().manual_seed(3)
+
+    def draws() -> list[float]:
+        return [
+            torch.rand(()).item(),
+            np.random.random(),
+            random.random(),
+            torch.rand((), generator=own).item(),
+        ]
+
+    def states() -> list[object]:
+        return [
+            torch.get_rng_state().tolist(),
+            np.random.get_state()[1].tolist(),
+            random.getstate(),
+            own.get_state().tolist(),
+        ]
+
+    before = states()
+    with rng.undisturbed(own):
+        first = draws()
+        assert states() != before
+    assert states() == before
+    with pytest.raises(ZeroDivisionError), rng.undisturbed(own):
+        draws()[0] / (1 // 0)
+    assert states() == before
+    assert draws() == first
+
+
+def test_a_generator_that_is_not_named_moves_on() -> None:
+    own = torch.Generator().manual_seed(3)
+    before = own.get_state()
+    with rng.undisturbed():
+        torch.rand((), generator=own)
+    assert not torch.equal(own.get_state(), before)

@@ -8,8 +8,8 @@
     crest.replace_pooling(model, "path.to.pool", crest.CrestReadout())
     print(crest.repair(model, train_batches, fit=fit)) # remedies on copies of a trained model, measured and chosen
 
-The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn, and
-`crest.systems` and `Repaired.save` the lab extra. Everything loads on first use.
+The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn,
+`LightningWatch` lightning, and `crest.systems` and `Repaired.save` the lab extra. Everything loads on first use.
 """
 
 import importlib
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     )
     from crest.repairing import Repaired, repair
     from crest.replacement import replace_pooling
+    from crest.watching import Watch
+    from crest.watching.callback import LightningWatch as LightningWatch
 
 __version__ = "0.1.0"
 
@@ -102,6 +104,8 @@ _ELSEWHERE = {
     "Choice": "crest.candidates",
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
+    "LightningWatch": "crest.watching.callback",
+    "Watch": "crest.watching",
     "audit": "crest.auditing",
     "Repaired": "crest.repairing",
     "choose": "crest.choice",
@@ -127,7 +131,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_ELSEWHERE, *_MODULES, "__version__"})
 
 
-# Without `CreditInEvent`, `CrestPooler` and `systems`: a star import must work where their packages are missing.
+# Without `CreditInEvent`, `CrestPooler`, `LightningWatch` and `systems`: a star import must work where their packages are missing.
 __all__ = [
     "READOUTS",
     "REFERENCES",
@@ -155,6 +159,7 @@ __all__ = [
     "RegistersReadout",
     "Repaired",
     "ScoredAttentionReadout",
+    "Watch",
     "WindowedReadout",
     "audit",
     "choose",

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
-from crest.probes.exchange import Exchange
+from crest.probes.exchanged import Exchange
 
 
 @door_leaving("exchange", "function")

@@ -15,7 +15,8 @@ from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_per_trajectory, require_tensor
 from crest.conditions import errors_by_condition
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
-from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, Exchange, exchange_test
+from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, exchange_test
+from crest.probes.exchanged import Exchange
 
 # our choice: docs/choices.md#the-rule
 LEAST = 0.5

@@ -6,6 +6,7 @@ all readouts of one seed share data, initial weights and batch order.
 
 import contextlib
 import hashlib
+import random
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -58,3 +59,32 @@ def scope(seed: np.integer[Any] | int, purpose: str) -> Iterator[None]:
     with _ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_generator(seed, purpose).initial_seed())
         yield
+
+
+@contextlib.contextmanager
+def undisturbed(*generators: torch.Generator) -> Iterator[None]:
+    """Whatever is drawn inside the block, the global states of torch, NumPy and Python are afterwards as before.
+
+    Args:
+        *generators: others that are put back too, such as that of a loader.
+
+    Example:
+        >>> torch.manual_seed(0).initial_seed()
+        0
+        >>> with undisturbed():
+        ...     inside = torch.rand(1)
+        >>> torch.equal(inside, torch.rand(1))
+        True
+    """
+    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = list(range(torch.cuda.device_count())) if used else []
+    python, numpy = random.getstate(), np.random.get_state()
+    given = [one.get_state() for one in generators]
+    with torch.random.fork_rng(devices=devices):
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)
+            for one, state in zip(generators, given, strict=True):
+                one.set_state(state)

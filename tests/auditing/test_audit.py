@@ -60,7 +60,7 @@ def test_a_reader_of_events_and_a_reader_of_the_level() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "verdict"), [(0.2, "events"), (0.45, "unclear"), (1.0, "background"), (3.0, "background")]
+    ("weight", "verdict"), [(0.2, "events"), (0.57, "unclear"), (1.0, "background"), (3.0, "background")]
 )
 def test_some_of_the_level_is_unclear_and_as_much_as_of_the_knock_is_too_much(
     weight: float, verdict: str

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
-from crest.auditing.given import gathered
+from crest.auditing.given import gathered, require_in_order
 
 X, Y = torch.arange(24.0).reshape(4, 3, 2), torch.arange(4.0)
 MASK = torch.ones(4, 3, dtype=torch.bool)
@@ -51,3 +52,10 @@ def test_nothing_after_the_last_one_is_read() -> None:
 def test_messages(batches: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         gathered(batches, 10)
+
+
+def test_a_loader_that_shuffles_is_not_in_order() -> None:
+    for batches in (X, [X], DataLoader(X, batch_size=2)):
+        require_in_order(batches)
+    with pytest.raises(ValueError, match="batches must come in the order of events and conditions"):
+        require_in_order(DataLoader(X, batch_size=2, shuffle=True))

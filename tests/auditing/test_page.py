@@ -29,6 +29,12 @@ def test_before_and_after_stand_side_by_side(tmp_path: Path) -> None:
     assert "http://" not in text.partition("<script>")[0]
 
 
+def test_paragraphs_stand_under_the_heading_as_text() -> None:
+    text = audit_page({"as it is": of_knocks(0.0)}, intro=["A <b>trial</b>.", "Second."])
+    first, second = text.index("<p>A &lt;b&gt;trial&lt;/b&gt;.</p>"), text.index("<p>Second.</p>")
+    assert text.index("<main") < first < second < text.index("as it is: events")
+
+
 def test_a_name_of_a_channel_or_a_condition_is_only_text() -> None:
     names = ["</script><b>bold</b>"]
     audited = of_knocks(1.0, channels=names, conditions=["<i>fast</i>", "slow"] * 12)

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from crest.auditing.readings import Deletion
-from crest.auditing.verdict import found
+from crest.auditing.verdict import found, verdict_of
 from crest.probes import Exchange
 
 
@@ -33,8 +33,8 @@ def made(transient: float, background: float, moved: float, width: float = 0.05)
     ("exchange", "verdict"),
     [
         (made(0.9, 0.05, 0.3), "events"),
-        (made(0.9, 0.05, 0.3, width=0.3), "unclear"),
-        (made(0.9, 0.05, 0.6), "unclear"),
+        (made(0.9, 0.05, 0.3, width=0.45), "unclear"),
+        (made(0.9, 0.05, 0.69), "unclear"),
         (made(0.8, 0.1, 0.9), "background"),
         (made(0.2, 0.75, 1.2), "background"),
         (made(0.4, 0.0, 2.0), "unclear"),
@@ -44,6 +44,8 @@ def made(transient: float, background: float, moved: float, width: float = 0.05)
 )
 def test_the_verdict(exchange: Exchange, verdict: str) -> None:
     assert found(exchange, level=None, sharp=1.0, core_credit=None, deletion=None).verdict == verdict
+    assert verdict_of(exchange) == verdict
+    assert verdict_of(exchange, few=True) == "unclear"
 
 
 def test_reasons_and_advice_follow_what_was_measured() -> None:

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from crest.background import split
 from crest.repairing.batch_forms import BatchForm
 from crest.repairing.treatments import REPAIRS
 
@@ -23,6 +24,20 @@ def test_half_of_the_rows_change_channel_by_channel_and_labels_stay(name: str) -
     assert 6 <= int(rows.sum()) <= 26
     # What is added is smooth along time, the last axis: a level, or a difference of two slow backgrounds.
     assert moved[rows].diff(dim=2).abs().amax() < 0.5 * X.diff(dim=2).abs().amax()
+
+
+def test_around_the_core_the_core_stays() -> None:
+    x = X.clone()
+    x[:, 0, 40:44] += torch.linspace(5, 9, 32)[:, None]
+    ((changed, _),) = REPAIRS["core exchange"].change([(x, Y)], BatchForm(), channels_first=True, seed=0)
+    background = split(x.mT, "core").background.mT
+    moved = changed - x
+    rows = moved.flatten(1).any(1)
+    assert 6 <= int(rows.sum()) <= 26
+    for row in rows.nonzero().flatten().tolist():
+        # What was added is another's background less the own.
+        given = moved[row] + background[row]
+        assert (given - background).abs().amax((1, 2)).min() < 1e-5
 
 
 def test_padding_stays() -> None:

@@ -7,27 +7,22 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils.data import RandomSampler
 
 from crest.arrays import StepMask
 from crest.auditing.asked import Asked, asked_about, order_of_axes
-from crest.auditing.given import gathered
-from crest.auditing.interface import Interface, InterfaceError, find_interface
-from crest.auditing.readings import Readings, core_of, deletions, readings, sharp_share
+from crest.auditing.given import gathered, require_in_order
+from crest.auditing.looking import credit_at, known_events, looked_into
+from crest.auditing.readings import Readings, core_of, deletions, sharp_share
 from crest.auditing.result import Audit, ConditionReading
 from crest.auditing.shown import shown_traces
-from crest.auditing.verdict import FEWEST, STAYS, found
+from crest.auditing.verdict import FEWEST, MOVES, found
 from crest.background import SIGMA
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
-from crest.checks.tensors import as_flags
 from crest.conditions import errors_by_condition
 from crest.probes.batches import BATCH, evaluating
-from crest.probes.credit import credit_of_scores
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import exchange_test
-from crest.probes.rates import events_at
-from crest.probes.result import CreditMeans
 
 MOST = 256
 """How many trajectories are looked at. Our choice: docs/choices.md#audit"""
@@ -93,12 +88,8 @@ def audit(
     require("batch_size", batch_size, "be a whole number, 1 or more")
     require("trajectories", trajectories, "be a whole number, 2 or more")
     require("sigma", sigma, "be positive")
-    if (events is not None or conditions is not None) and isinstance(
-        getattr(batches, "sampler", None), RandomSampler
-    ):
-        raise ValueError(
-            "batches must come in the order of events and conditions: give a loader with shuffle=False"
-        )
+    if events is not None or conditions is not None:
+        require_in_order(batches)
     given = gathered(batches, trajectories)
     if len(given.inputs) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
@@ -111,7 +102,7 @@ def audit(
     quiet = evaluating(model) if isinstance(model, nn.Module) else contextlib.nullcontext()
     with quiet, torch.no_grad():
         asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
-        known = _events(events, asked)
+        known = known_events(events, asked)
         if channels is not None and (isinstance(channels, str) or len(channels) != asked.signals.shape[2]):
             raise ValueError(
                 f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
@@ -122,13 +113,13 @@ def audit(
             sigma=sigma, batch_size=batch_size, seed=seed,
         )  # fmt: skip
         level = None
-        if tested.varies and tested.moved_interval[1] > STAYS:
+        if tested.varies and tested.moved_interval[1] > MOVES:
             level = exchange_test(
                 asked.function, asked.signals, kind="level", mask=asked.mask, batch_size=batch_size, seed=seed
             )
         interface, read = None, None
         if isinstance(model, nn.Module) and features is not False:
-            interface, read = _looked_into(model, asked, features, head, notes)
+            interface, read = looked_into(model, asked, features, head, notes)
         core = core_of(asked.signals, asked.valid, sigma)
         gone = deletions(asked, core, seed=seed)
         by_condition = None if names is None else _by_condition(asked, names, read, core, error)
@@ -158,28 +149,12 @@ def audit(
         core_credit=None if on_core is None else on_core[0],
         core_chance=None if on_core is None else on_core[1],
         concentration=None if read is None else float(read.concentration.nanmean()),
-        credit=None if known is None or read is None else _credit_at(read, known),
+        credit=None if known is None or read is None else credit_at(read, known),
         error=None if asked.targets is None else float(error(asked.answers, asked.targets)),
         by_condition=by_condition,
         notes=tuple(notes),
         traces=shown_traces(asked, read, core, known, channels),
     )
-
-
-def _events(events: Any, asked: Asked) -> Tensor | None:
-    if events is None:
-        return None
-    try:
-        flags = events if isinstance(events, Tensor) else torch.as_tensor(np.asarray(events))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"events must be booleans or the integers 0 and 1, got {type(events).__name__}"
-        ) from error
-    if flags.ndim != 2 or len(flags) < len(asked.signals) or flags.shape[1] != asked.signals.shape[1]:
-        raise ValueError(
-            f"events must have shape (N, T) = {tuple(asked.signals.shape[:2])}, those of the inputs, got {tuple(flags.shape)}"
-        )
-    return as_flags("events", flags[: len(asked.signals)], asked.signals).cpu()
 
 
 def _names(conditions: Iterable[Hashable] | Tensor | None, asked: Asked) -> list[Hashable] | None:
@@ -197,34 +172,6 @@ def _names(conditions: Iterable[Hashable] | Tensor | None, asked: Asked) -> list
             f"conditions must name one of each of {len(asked.signals)} trajectories, got {len(names)}"
         )
     return names[: len(asked.signals)]
-
-
-def _looked_into(
-    model: nn.Module, asked: Asked, features: str | None, head: str | None, notes: list[str]
-) -> tuple[Interface | None, Readings | None]:
-    """Where features and pooled vector are, and what they show; neither where they are not found and were not asked for."""
-    mask = None if asked.mask is None else asked.mask[:2]
-    try:
-        interface = find_interface(
-            model,
-            asked.ask,
-            asked.inputs[:2],
-            mask,
-            steps=asked.signals.shape[1],
-            features=features,
-            head=head,
-            channels_first=asked.channels_first,
-        )
-    except InterfaceError as unknown:
-        if features is not None or head is not None:
-            raise
-        notes.append(f"the pooling interface was not found: {unknown}")
-        return None, None
-    notes.append(f"pooling interface: {interface}")
-    read = readings(model, asked, interface)
-    if read.token:
-        notes.append("the first feature step is a token that the head reads; it was left out")
-    return interface, read
 
 
 def _by_condition(
@@ -250,7 +197,3 @@ def _by_condition(
         )
         for name, value in errors.items()
     }
-
-
-def _credit_at(read: Readings, events: Tensor) -> CreditMeans | None:
-    return credit_of_scores(read.scores, events_at(events, read.scores.shape[1]), read.mask).averages()

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import RandomSampler
 
 from crest.checks.arguments import require
 
@@ -63,6 +64,20 @@ def gathered(batches: Any, most: int) -> Given:
         raise ValueError("batches must hold at least one trajectory, got none")
     parts = zip(*found, strict=True)
     return Given(*(None if some[0] is None else torch.cat(some)[:most] for some in parts))  # type: ignore[arg-type]
+
+
+def require_in_order(batches: Any) -> None:
+    """Raise a ValueError for a loader that shuffles: what is known of each trajectory would be that of another.
+
+    Example:
+        >>> require_in_order(torch.utils.data.DataLoader(torch.zeros(4, 9, 1), shuffle=True))
+        Traceback (most recent call last):
+        ValueError: batches must come in the order of events and conditions: give a loader with shuffle=False
+    """
+    if isinstance(getattr(batches, "sampler", None), RandomSampler):
+        raise ValueError(
+            "batches must come in the order of events and conditions: give a loader with shuffle=False"
+        )
 
 
 def _batches(batches: Any) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import textwrap
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from crest.auditing.interface import Interface
 from crest.auditing.readings import Deletion
 from crest.auditing.verdict import AuditVerdict
 from crest.files import whole_file
-from crest.probes.exchange import Exchange
+from crest.probes.exchanged import Exchange
 from crest.probes.result import CreditMeans
 from crest.probes.traces import Traces
 
@@ -103,7 +103,14 @@ class Audit:
             )
         return lines
 
-    def to_html(self, path: str | Path, *, after: "Audit | None" = None, title: str = "Audit") -> Path:
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        after: "Audit | None" = None,
+        title: str = "Audit",
+        intro: Sequence[str] = (),
+    ) -> Path:
         """Write the page: the finding, the numbers, and an explorer of some trajectories; return where it is.
 
         One file that needs no server and no network. Needs the lab extra.
@@ -112,6 +119,7 @@ class Audit:
             path: of the file.
             after: an audit of the repaired model on the same trajectories, to be shown beside.
             title: the heading.
+            intro: paragraphs under it.
         """
         try:
             from crest.auditing.page import audit_page  # noqa: PLC0415
@@ -120,7 +128,7 @@ class Audit:
         audits = {"as it is": self} if after is None else {"before": self, "after": after}
         place = Path(path)
         with whole_file(place) as file:
-            file.write(audit_page(audits, title=title).encode())
+            file.write(audit_page(audits, title=title, intro=intro).encode())
         return place
 
     def to_dict(self) -> dict[str, Any]:

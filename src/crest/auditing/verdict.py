@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from crest.auditing.readings import Deletion
-from crest.probes.exchange import Exchange
+from crest.probes.exchanged import Exchange
 
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 """What the answer of a model follows."""
 
 # our choice: docs/choices.md#audit
 FOLLOWS = 0.5
-STAYS = 0.5
 MOVES = 0.7
 TANGLED = 0.3
 SHARP = 0.5
@@ -39,8 +38,8 @@ def found(
     """The finding.
 
     The exchange test decides, since it asks the model itself. Events: most of the variance follows the transient, and
-    another's background moves the answers by less than half of their deviation. Background: it moves them by more than
-    0.7, or most of the variance follows it. Whole intervals must agree; else it is unclear. The rest is said beside it.
+    another's background moves the answers by less than 0.7 of their deviation. Background: it moves them by more, or most
+    of the variance follows it. Whole intervals must agree; else it is unclear. The rest is said beside it.
 
     Args:
         exchange: the exchange test.
@@ -50,7 +49,7 @@ def found(
         deletion: change of the answers without the core, and without as many other steps.
         few: whether there are too few trajectories for a verdict.
     """
-    verdict: AuditVerdict = "unclear" if few else _verdict(exchange)
+    verdict = verdict_of(exchange, few=few)
     reasons = [_exchange_words(exchange)]
     if core_credit is not None:
         share, chance = core_credit
@@ -80,11 +79,17 @@ def found(
     )
 
 
-def _verdict(exchange: Exchange) -> AuditVerdict:
-    if not exchange.varies:
+def verdict_of(exchange: Exchange, *, few: bool = False) -> AuditVerdict:
+    """What the exchange test alone says, by the rule of `found`: unclear where predictions do not vary, or of too few.
+
+    Args:
+        exchange: the exchange test.
+        few: whether there are too few trajectories for a verdict.
+    """
+    if few or not exchange.varies:
         return "unclear"
     low, high = exchange.moved_interval
-    if exchange.transient_interval[0] >= FOLLOWS and high <= STAYS:
+    if exchange.transient_interval[0] >= FOLLOWS and high <= MOVES:
         return "events"
     # Much interaction can also say that the exchanged parts do not fit: a burst at the wrong phase of a wave.
     moves = low >= MOVES and exchange.interaction <= TANGLED

@@ -17,7 +17,8 @@ from crest.probes.credit import (
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without
 from crest.probes.errors import rmse, rmse_or_error_rate
-from crest.probes.exchange import Exchange, exchange_test
+from crest.probes.exchange import exchange_test
+from crest.probes.exchanged import Exchange
 from crest.probes.rates import events_at, scores_at
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency

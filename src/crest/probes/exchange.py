@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite, require_series
 from crest.probes.batches import batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.exchanged import Exchange, Interval
 from crest.probes.two_way import LEVEL, Array, component_shares, resampled_intervals, sums_of_squares
 from crest.rng import generator
 
@@ -24,85 +25,6 @@ TRAJECTORIES = 128
 BLOCK_SIZE = 16
 BOOTSTRAP = 1000
 CELLS = 256
-
-Interval = tuple[float, float]
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Exchange:
-    """Shares of a prediction's variance when transients and backgrounds are exchanged; they add up to one.
-
-    A prediction that does not vary has no shares: `varies` is False, and the shares and intervals are NaN.
-
-    Example:
-        >>> nothing = (0.0, 0.0)
-        >>> Exchange(transient=1.0, background=0.0, interaction=0.0, transient_interval=(1.0, 1.0),
-        ...          background_interval=nothing, interaction_interval=nothing, background_alone=0.0, kind="core",
-        ...          trajectories=128)
-        Exchange of 128 trajectories, background: core
-                       share   95 % interval
-          transient    1.000   1.000 to 1.000
-          background   0.000   0.000 to 0.000
-          interaction  0.000   0.000 to 0.000
-          R² between the predictions and those on the background alone: 0.000
-    """
-
-    transient: float
-    """Share that follows the trajectory which gave the transient."""
-    background: float
-    """Share that follows the trajectory which gave the background."""
-    interaction: float
-    """Share that follows neither alone."""
-    transient_interval: Interval
-    """95 % of the bootstrap, over trajectories."""
-    background_interval: Interval
-    """The same for the background."""
-    interaction_interval: Interval
-    """The same for the interaction."""
-    background_alone: float
-    """Squared correlation between the predictions and those on the background alone; 0 if either does not vary."""
-    kind: str
-    """The kind of background, as `crest.background.split` names it."""
-    trajectories: int
-    """How many trajectories were exchanged."""
-    moved: float = math.nan
-    """How far the predictions move when the background is another's: root mean square, in deviations of the predictions on
-    the signals as they are; NaN if those do not vary. Shares say what moves a prediction, this says how much."""
-    moved_interval: Interval = (math.nan, math.nan)
-    """The same interval for it."""
-    constant_error: float | None = None
-    """Error of the best answer that is the same for all, the mean target or the most frequent class; None without targets."""
-    exchanged_error: float | None = None
-    """Error of the predictions on backgrounds of others against the target of the transient's trajectory; None without
-    targets."""
-
-    @property
-    def varies(self) -> bool:
-        """Whether the prediction varied at all."""
-        return not math.isnan(self.transient)
-
-    def __repr__(self) -> str:
-        head = f"Exchange of {self.trajectories} trajectories, background: {self.kind}"
-        if not self.varies:
-            return f"{head}; the prediction does not vary, so it follows nothing (NaN)"
-        rows = [head, f"{'':<13}{'share':>7}   95 % interval"]
-        for name in ("transient", "background", "interaction"):
-            low, high = getattr(self, f"{name}_interval")
-            rows.append(f"  {name:<11}{getattr(self, name):>7.3f}   {low:.3f} to {high:.3f}")
-        rows.append(
-            f"  R² between the predictions and those on the background alone: {self.background_alone:.3f}"
-        )
-        if not math.isnan(self.moved):
-            low, high = self.moved_interval
-            rows.append(
-                f"  on backgrounds of others the predictions move by {self.moved:.3f} ({low:.3f} to {high:.3f}) deviations"
-            )
-        if self.exchanged_error is not None:
-            constant = (
-                "" if self.constant_error is None else f"; of a constant answer: {self.constant_error:.3g}"
-            )
-            rows.append(f"  error on backgrounds of others: {self.exchanged_error:.3g}{constant}")
-        return "\n".join(rows)
 
 
 @door_leaving("function")

@@ -36,6 +36,7 @@ from crest.readouts.run_up import (
     both_ends,
     end_profile,
     enough_for_a_run_up,
+    free_to_ask,
     may_show,
     run_up_steps,
     without_run_up,
@@ -296,9 +297,8 @@ class CrestReadout(Readout):
             steps, nothing = series.new_tensor(self._left_out), self._left_out == (0, 0)
         else:
             steps = run_up.to(series.dtype)
-            # Masks cost time: none is made where there is nothing to leave out. To ask a GPU is to wait for it,
-            # which `validate` does anyway.
-            asked = (self.validate or steps.device.type == "cpu") and not torch.compiler.is_compiling()
+            # Masks cost time: none is made where there is nothing to leave out.
+            asked = (self.validate or free_to_ask(steps)) and not torch.compiler.is_compiling()
             nothing = asked and not steps.any()
         if nothing:
             return mask, steps

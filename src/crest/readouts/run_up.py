@@ -70,6 +70,16 @@ def enough_for_a_run_up(profile: Profile, mask: StepMask | None = None) -> Tenso
     return rows >= _TRAJECTORIES
 
 
+def free_to_ask(values: Tensor) -> bool:
+    """Whether Python may look at values without waiting: not on a GPU, where `validate` alone waits.
+
+    Example:
+        >>> free_to_ask(torch.zeros(2))
+        True
+    """
+    return values.device.type == "cpu"
+
+
 def may_show(features: Features) -> bool:
     """Whether a batch can hold trajectories enough, whatever its mask says.
 

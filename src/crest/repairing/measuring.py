@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from crest.checks.tensors import require_finite
 from crest.probes.batches import batches_of, evaluating, in_batches
 from crest.probes.errors import ErrorOf
-from crest.probes.exchange import Exchange, exchange_test
+from crest.probes.exchange import exchange_test
+from crest.probes.exchanged import Exchange
 from crest.repairing.batch_forms import JoinedBatches
 from crest.replacement.calls import answer_to
 

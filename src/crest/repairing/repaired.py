@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from crest.candidates import Choice
-from crest.probes.exchange import Exchange
+from crest.probes.exchanged import Exchange
 from crest.remedies.reanchored import Reanchored
 from crest.repairing.saving import finite, load_weights, save_weights
 from crest.repairing.structure import Structure

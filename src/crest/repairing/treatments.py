@@ -22,7 +22,7 @@ class Treatment:
 
     front: Literal["level", "slow"] | None = None
     """The background that is taken off in front of the model."""
-    batches: Literal["jitter", "exchange"] | None = None
+    batches: Literal["jitter", "exchange", "core exchange"] | None = None
     """What is done to the batches in training."""
     pooling: bool = False
     """Whether CREST stands in the place of the pooling."""
@@ -36,8 +36,12 @@ class Treatment:
         if self.batches is None:
             return train_batches
         numbers = torch_generator(seed, "repair/batches")
-        kind = JitterLevel if self.batches == "jitter" else ExchangeBackground
-        augmentation: Augmentation = kind(generator=numbers, channels_first=channels_first)
+        augmentation: Augmentation
+        if self.batches == "jitter":
+            augmentation = JitterLevel(generator=numbers, channels_first=channels_first)
+        else:
+            kind = "slow" if self.batches == "exchange" else "core"
+            augmentation = ExchangeBackground(kind, generator=numbers, channels_first=channels_first)
 
         def changed(batch: Any) -> Any:
             parts = form.parts(batch, "train_batches")
@@ -52,6 +56,7 @@ REPAIRS: dict[str, Treatment] = {
     "high-pass": Treatment(front="slow"),
     "level jitter": Treatment(batches="jitter"),
     "exchange": Treatment(batches="exchange"),
+    "core exchange": Treatment(batches="core exchange"),
     "CREST": Treatment(pooling=True),
     "CREST + exchange": Treatment(pooling=True, batches="exchange"),
 }

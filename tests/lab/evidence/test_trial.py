@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from crest.lab.evidence import CATALOG
-from crest.lab.evidence.demo import DEMO_EXPERIMENT
 from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
@@ -14,7 +13,7 @@ from crest.lab.evidence.trial import TRIAL_NOTE, as_trial
 from crest.lab.runs.store import Store
 from evidence_made import Numbers, column, duel, write
 
-PIECES = [*CATALOG.values(), DEMO_EXPERIMENT]
+PIECES = list(CATALOG.values())
 # CREST's errors are thousands of times attention's, its credit a billion times: what two epochs may well give.
 ABSURD = duel(crest=Numbers(id=10.0, ood=5000.0, cie=1.0, ecm=1.0), scored=Numbers(cie=0.0, ecm=0.0))
 

@@ -22,12 +22,14 @@ from crest.lab.report.readme import (
     chart_digest,
     charts,
     held_load,
+    orders_of_models,
     pieces_of,
     place_table,
     regimes_without_help,
     remedies_by_place,
     rule_by_place,
     stale,
+    verdicts_by_place,
     with_results,
     write,
 )
@@ -172,6 +174,15 @@ def test_the_manual_has_every_remedy_in_every_place_and_one_pick_in_each(pieces:
     assert all(row.count("*") == 1 for row in rows)
     assert rows[0].startswith("| SG-Drive, pointwise | 0.100 / 0.400")
     assert len(rule_by_place(pieces).splitlines()) == 2 + 15
+
+
+def test_the_manual_shows_how_often_the_audit_is_right(pieces: dict[str, Piece]) -> None:
+    rows = verdicts_by_place(pieces).splitlines()
+    assert len(rows) == 2 + 10
+    assert rows[2].startswith("| SG-Drive, pointwise | 43 |")
+    orders = orders_of_models(pieces).splitlines()
+    assert len(orders) == 2 + 5
+    assert orders[-1].startswith("| tslens, WinTSR")
 
 
 def test_remedies_without_records_are_an_error(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from crest.checks.arguments import require_choice
 from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
+from crest.lab.evidence.audited import AUDIT_EXPERIMENT
 from crest.lab.evidence.baselines import BASELINES_EXPERIMENT
 from crest.lab.evidence.budget import BUDGET_EXPERIMENT
 from crest.lab.evidence.convergence import CONVERGENCE_EXPERIMENT
@@ -39,6 +40,7 @@ CATALOG: dict[str, Experiment] = {
         CWRU_EXPERIMENT,
         REGIMES_EXPERIMENT,
         REMEDIES_EXPERIMENT,
+        AUDIT_EXPERIMENT,
         CONVERGENCE_EXPERIMENT,
     )
 }

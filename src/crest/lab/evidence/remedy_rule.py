@@ -14,9 +14,9 @@ from crest.lab.evidence.remedy_runs import (
     RemedyModels,
     RemedyPlace,
     mean_of,
+    tested,
 )
 from crest.lab.evidence.shown import Claim, Table
-from crest.probes.exchange import TRAJECTORIES, Exchange
 
 BEYOND = "beyond the paper"
 """What stands in the place of the paper's number."""
@@ -77,7 +77,7 @@ class Picked:
 def picked(place: RemedyPlace, models: RemedyModels) -> Picked:
     """The pick of the rule, from the means over seeds."""
     means = {name: mean_of(by_seed) for name, by_seed in models.items()}
-    choice = choose({name: (_tested(one), one.id) for name, one in means.items()})
+    choice = choose({name: (tested(one.shares), one.id) for name, one in means.items()})
     return Picked(place=place, means=means, chosen=choice.name, seeds=len(models[PLAIN]))
 
 
@@ -94,22 +94,6 @@ def picked_by_error(place: RemedyPlace, models: RemedyModels) -> Picked | None:
 def exchanged_error(one: ModelOutcome) -> float | None:
     """Error of a model on backgrounds of others; None where it was not measured."""
     return one.shares.exchanged_error
-
-
-def _tested(one: ModelOutcome) -> Exchange:
-    """The shares in the form that the rule takes; a mean over seeds has no interval of its own."""
-    shares = one.shares
-    return Exchange(
-        transient=shares.transient,
-        background=shares.background,
-        interaction=shares.interaction,
-        transient_interval=(shares.transient, shares.transient),
-        background_interval=(shares.background, shares.background),
-        interaction_interval=(shares.interaction, shares.interaction),
-        background_alone=shares.background_alone,
-        kind="core",
-        trajectories=TRAJECTORIES,
-    )
 
 
 def rule_table(name: str, caption: str, picks: Sequence[Picked]) -> Table:

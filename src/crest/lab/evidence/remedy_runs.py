@@ -1,6 +1,7 @@
 """The runs of the remedies: which systems, encoders and remedies, and what each trained model left."""
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
@@ -9,10 +10,11 @@ from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
 from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
-from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import SCHEDULES
+from crest.probes.exchange import TRAJECTORIES
+from crest.probes.exchanged import Exchange
 from crest.systems import Sizes
 
 # Half of the training trajectories: some four hundred models must not take more than an evening.
@@ -49,6 +51,8 @@ class RemedyPlace:
     seeds: range = THREE
     words: str = ""
     """What is special about the setting."""
+    attributed: bool = False
+    """Whether the attributions of other packages are measured too."""
 
     @property
     def name(self) -> str:
@@ -65,22 +69,32 @@ class RemedyPlace:
 
     def trained(self, remedy: str) -> dict[str, Any]:
         """Fields of the specs of a remedy; CREST's constants count steps of the signals, whatever the encoder's stride."""
-        fields = {**self.fields, **_TRAINED[remedy]}
+        fields = {**self.fields, "objective": "mse", **_TRAINED[remedy]}
         stride = ENCODERS[self.encoder].stride
         strided = fields["readout"] == "crest" and stride > 1
         return {**fields, "readout_options": {"stride": stride} if strided else {}}
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Every remedy on every seed, seed by seed; re-anchoring is measured on the plain model."""
-        variants = [
-            {**self.trained(name), "measures": ("exchange", "reanchor") if name == PLAIN else ("exchange",)}
+        return tuple(
+            RunSpec(**self.trained(name), measures=self._measures(name, seed), seed=seed)
+            for seed in self.seeds
             for name in _TRAINED
-        ]
-        return tuple(spec for seed in self.seeds for spec in grid(variants, seed=seed))
+        )
+
+    def _measures(self, remedy: str, seed: int) -> tuple[str, ...]:
+        """What is measured; attributions of other packages take as long as a short training, so on one seed."""
+        more = ("reanchor",) if remedy == PLAIN else ()
+        return ("exchange", *more, *(("attribution",) if self.attributed and seed == self.seeds[0] else ()))
 
 
 TEN_PLACES = tuple(
-    RemedyPlace(system=system, encoder=encoder, seeds=FIVE if encoder in ("pointwise", "cnn") else THREE)
+    RemedyPlace(
+        system=system,
+        encoder=encoder,
+        seeds=FIVE if encoder in ("pointwise", "cnn") else THREE,
+        attributed=True,
+    )
     for system in HEADLINE_SYSTEMS
     for encoder in ENCODER_NAMES
 )
@@ -120,15 +134,18 @@ RemedyModels: TypeAlias = Mapping[str, Mapping[int, ModelOutcome]]
 
 def outcomes(found: Found, place: RemedyPlace) -> RemedyModels:
     """The outcomes in a place by remedy and seed: of the seeds that all remedies have so far, so that means compare."""
+    every = each_outcome(found, place)
+    shared = set.intersection(*(set(by_seed) for by_seed in every.values()))
+    return {name: {seed: every[name][seed] for seed in sorted(shared)} for name in every} if shared else {}
+
+
+def each_outcome(found: Found, place: RemedyPlace) -> RemedyModels:
+    """All outcomes in a place by remedy and seed, as far as they are there."""
     records = {name: found.of(**place.trained(name)) for name in _TRAINED}
-    shared = set.intersection(*({record.spec.seed for record in kept} for kept in records.values()))
-    if not shared:
-        return {}
     return {
         name: {
             record.spec.seed: _outcome(record, name)
             for record in records[PLAIN if name == REANCHORED else name]
-            if record.spec.seed in shared
         }
         for name in REMEDY_NAMES
     }
@@ -156,6 +173,24 @@ def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
             moved=_mean_known(one.moved for one in shares),
             exchanged_error=_mean_known(one.exchanged_error for one in shares),
         ),
+    )
+
+
+def tested(shares: Shares) -> Exchange:
+    """The shares in the form of the exchange test; what has no interval, such as a mean over seeds, is its own."""
+    nothing = shares.transient == shares.background == shares.interaction == 0
+    return Exchange(
+        transient=math.nan if nothing else shares.transient,
+        background=math.nan if nothing else shares.background,
+        interaction=math.nan if nothing else shares.interaction,
+        transient_interval=shares.transient_interval or (shares.transient, shares.transient),
+        background_interval=shares.background_interval or (shares.background, shares.background),
+        interaction_interval=(shares.interaction, shares.interaction),
+        background_alone=shares.background_alone,
+        kind="core",
+        trajectories=TRAJECTORIES,
+        moved=math.nan if shares.moved is None else shares.moved,
+        moved_interval=shares.moved_interval or (math.nan, math.nan),
     )
 
 

@@ -113,7 +113,21 @@ def remedies_by_place(pieces: Pieces) -> str:
 
 def rule_by_place(pieces: Pieces) -> str:
     """What the rule picks in each place, and what hindsight would have, as a table."""
-    table = _table(pieces, "remedies", "rule")
+    return _whole(pieces, "remedies", "rule")
+
+
+def verdicts_by_place(pieces: Pieces) -> str:
+    """What the audit says of the models of each place, as a table."""
+    return _whole(pieces, "audit", "verdicts")
+
+
+def orders_of_models(pieces: Pieces) -> str:
+    """What orders the models by their error in the field, as a table."""
+    return _whole(pieces, "audit", "attributions")
+
+
+def _whole(pieces: Pieces, experiment: str, name: str) -> str:
+    table = _table(pieces, experiment, name)
     return _markdown(table.header, table.rows)
 
 
@@ -202,6 +216,7 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     "docs/claims.md": {
         verdict: claims_that(verdict) for verdict in ("does not hold", "partly", "holds", "not measured")
     },
+    "docs/audit.md": {"verdicts": verdicts_by_place, "attributions": orders_of_models},
     "docs/remedies.md": {"remedies": remedies_by_place, "rule": rule_by_place},
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }

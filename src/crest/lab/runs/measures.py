@@ -121,8 +121,10 @@ def measured_exchange(model: Model, data: Trajectories) -> Shares:
     found = exchange_test(model, x, targets=y)
     # A prediction that does not vary follows nothing, and JSON has no NaN.
     if not found.varies:
-        shares = dict.fromkeys(("transient", "background", "interaction", "background_alone"), 0.0)
-        return Shares(**shares, exchanged_error=found.exchanged_error)
+        error = found.exchanged_error
+        return Shares(
+            transient=0.0, background=0.0, interaction=0.0, background_alone=0.0, exchanged_error=error
+        )
     parts = {field.name: getattr(found, field.name) for field in dataclasses.fields(Shares)}
     if math.isnan(found.moved):
         parts |= {"moved": None, "moved_interval": None}

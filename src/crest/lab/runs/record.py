@@ -8,7 +8,7 @@ from typing import Any
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
-from crest.probes.exchange import Interval
+from crest.probes.exchanged import Interval
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,17 @@ class ReanchoredScore:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Attribution:
+    """Credit (ID) with the attribution of another package as the score of each step."""
+
+    credit: CreditMeans
+    seconds: float
+    """What the attribution took."""
+    trajectories: int
+    """For how many it was made."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Record:
     """A finished run: its spec, what was measured, and what it took.
 
@@ -81,6 +92,8 @@ class Record:
         traces: some trajectories step by step, where the spec asks for them.
         exchange: what the prediction follows when backgrounds are exchanged (ID), where the spec asks for it.
         reanchored: the same encoder with CREST and a head fitted again, where the spec asks for it.
+        attributions: what other packages show, where the spec asks for it: "integrated_gradients" (captum) and "wintsr"
+            (tslens).
         seconds: time of each part, in seconds.
         peak_memory: of the process, in MiB, when the run ended.
         versions: of Python and the packages that decide the numbers.
@@ -106,6 +119,7 @@ class Record:
     commit: str | None
     exchange: Shares | None = None
     reanchored: ReanchoredScore | None = None
+    attributions: Mapping[str, Attribution] = dataclasses.field(default_factory=dict)
 
     @property
     def stale(self) -> bool:
@@ -143,6 +157,9 @@ class Record:
                 "traces": None if fields["traces"] is None else _traces(fields["traces"]),
                 "exchange": _shares(fields.get("exchange")),
                 "reanchored": _reanchored(fields.get("reanchored")),
+                "attributions": {
+                    name: _attribution(part) for name, part in fields.get("attributions", {}).items()
+                },
             }
         )
 
@@ -165,9 +182,10 @@ def _shares(fields: Mapping[str, Any] | None) -> Shares | None:
     if fields is None:
         return None
     # JSON has lists where an interval is a tuple.
-    return Shares(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-    )
+    parts: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
+    return Shares(**parts)
 
 
 def _reanchored(fields: Mapping[str, Any] | None) -> ReanchoredScore | None:
@@ -175,6 +193,10 @@ def _reanchored(fields: Mapping[str, Any] | None) -> ReanchoredScore | None:
         return None
     parts = {"score": Score(**fields["score"]), "exchange": _shares(fields["exchange"])}
     return ReanchoredScore(**{**fields, **parts})
+
+
+def _attribution(fields: Mapping[str, Any]) -> Attribution:
+    return Attribution(**{**fields, "credit": CreditMeans(**fields["credit"])})
 
 
 def _traces(fields: Mapping[str, Any]) -> Traces:

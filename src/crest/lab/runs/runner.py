@@ -13,6 +13,7 @@ from crest.lab.evaluation import measured_budget, measured_credit, score
 from crest.lab.model import Model
 from crest.lab.objectives import make_objective
 from crest.lab.remedies import make_remedy
+from crest.lab.runs.attributions import measured_attributions
 from crest.lab.runs.checkpoint import save_checkpoint
 from crest.lab.runs.datasets import splits_of
 from crest.lab.runs.measures import (
@@ -87,8 +88,11 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     curves = measured_deletion(model, splits.id, spec.seed) if "deletion" in spec.measures else {}
     seen = measured_saliency(model, splits.id) if "saliency" in spec.measures else None
     traces = measured_traces(model, splits) if "traces" in spec.measures else None
+    before = time.perf_counter()
     shares = measured_exchange(model, splits.id) if "exchange" in spec.measures else None
+    exchanging = {} if shares is None else {"exchange": time.perf_counter() - before}
     again = measured_reanchored(model, splits) if "reanchor" in spec.measures else None
+    shown = measured_attributions(model, splits.id) if "attribution" in spec.measures else {}
     if checkpoint is not None:
         save_checkpoint(checkpoint, model, spec)
     return Record(
@@ -109,12 +113,14 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
             "data": simulated - started,
             "training": trained - simulated,
             "measuring": time.perf_counter() - trained,
+            **exchanging,
         },
         peak_memory=peak_memory(),
         versions=versions(),
         commit=commit(),
         exchange=shares,
         reanchored=again,
+        attributions=shown,
     )
 
 

@@ -25,7 +25,7 @@ FORMAT = 1
 
 Options = Mapping[str, Any]
 
-MEASURES = ("deletion", "exchange", "reanchor", "saliency", "traces")
+MEASURES = ("attribution", "deletion", "exchange", "reanchor", "saliency", "traces")
 """What a run measures on request beside errors, credit and budget."""
 
 _PARTS: dict[str, Mapping[str, Any]] = {
@@ -63,8 +63,8 @@ class RunSpec:
         keep: which epoch's weights are kept, see `fit`.
         observe_every: epochs between looks at errors and credit during training; 0 for none.
         measures: what else is measured, of `MEASURES`: the harm of deleting steps, what the prediction follows when
-            backgrounds are exchanged, the same model re-anchored, where the input gradient is, some
-            trajectories step by step.
+            backgrounds are exchanged, the same model re-anchored, where the input gradient is and where the attributions
+            of other packages are, some trajectories step by step.
 
     Example:
         >>> spec = RunSpec(system="gear", readout="crest", seed=1000)
@@ -97,10 +97,10 @@ class RunSpec:
         for measure in self.measures:
             require_choice("measures", measure, MEASURES)
         object.__setattr__(self, "measures", tuple(sorted(set(self.measures))))
-        if self.readout in REFERENCES and {"exchange", "reanchor"} & set(self.measures):
+        if self.readout in REFERENCES and {"attribution", "exchange", "reanchor"} & set(self.measures):
             raise ValueError(
-                f"measures must be without exchange and reanchor for {self.readout}, which sees the events: nobody knows "
-                "them in an exchanged signal"
+                f"measures must be without attribution, exchange and reanchor for {self.readout}, which sees the events: "
+                "nobody knows them in a signal that was changed"
             )
         require_fields(self, "be a whole number, 0 or more", "seed", "observe_every")
         # Written out, so that a record says what was done even when the encoder's schedule changes.

@@ -59,6 +59,11 @@ def differences(kept: Record, new: Record) -> list[str]:
             then, now = kept.budget[split].epsilon, new.budget[split].epsilon
             found += _apart(f"{split.upper()} budget", then, now, CREDIT)
     found += _credit_apart("saliency:", kept.saliency, new.saliency)
+    for method in sorted({*kept.attributions, *new.attributions}):
+        pair = [
+            part[method].credit if method in part else None for part in (kept.attributions, new.attributions)
+        ]
+        found += _credit_apart(f"{method}:", *pair)
     found += _shares_apart("exchange", kept.exchange, new.exchange)
     before, after = kept.reanchored, new.reanchored
     if before is not None and after is not None:

@@ -1,0 +1,131 @@
+"""What orders trained models by their error in the field: the exchange test, and attributions that are told the events."""
+
+import dataclasses
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+
+from scipy.stats import spearmanr
+
+from crest.lab.evidence.experiment import Found
+from crest.lab.evidence.names import named
+from crest.lab.evidence.remedy_rule import BEYOND
+from crest.lab.evidence.shown import Claim, Table
+from crest.lab.runs.record import Record
+
+ORDER_CLAIM = Claim(
+    text="It orders the models by their error in the field at least as well as attributions that are told the events",
+    paper=BEYOND,
+)
+"""What is claimed, before anything is measured."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Order:
+    """A number that should rise with the error in the field."""
+
+    name: str
+    needs: str
+    of: Callable[[Record], float]
+    seconds: Callable[[Record], float]
+
+
+def _exchange_part(part: str) -> Callable[[Record], float]:
+    return lambda record: getattr(record.exchange, part)
+
+
+def _off_events(method: str) -> Callable[[Record], float]:
+    return lambda record: 1 - record.attributions[method].credit.ecm
+
+
+def _took(method: str) -> Callable[[Record], float]:
+    return lambda record: record.attributions[method].seconds
+
+
+def _exchange_took(record: Record) -> float:
+    return record.seconds["exchange"]
+
+
+_ORDERINGS = (
+    _Order(
+        "exchange: share that does not follow the transient",
+        "nothing",
+        lambda record: 1 - _exchange_part("transient")(record),
+        _exchange_took,
+    ),
+    _Order(
+        "exchange: how far the predictions move",
+        "nothing",
+        lambda record: _exchange_part("moved")(record) or 0.0,
+        _exchange_took,
+    ),
+    _Order(
+        "exchange: error on others' backgrounds",
+        "ID labels",
+        _exchange_part("exchanged_error"),
+        _exchange_took,
+    ),
+    _Order(
+        "captum, integrated gradients: share off the events",
+        "events",
+        _off_events("integrated_gradients"),
+        _took("integrated_gradients"),
+    ),
+    _Order("tslens, WinTSR: share off the events", "events", _off_events("wintsr"), _took("wintsr")),
+)
+
+
+def attributed(found: Found) -> dict[str, list[Record]]:
+    """The records that have attributions, by system."""
+    kept: dict[str, list[Record]] = {}
+    for record in found.records.values():
+        if record.attributions and record.exchange is not None:
+            kept.setdefault(record.spec.system, []).append(record)
+    return kept
+
+
+def _rank(order: _Order, records: Sequence[Record]) -> float:
+    """Rank correlation; 0 where one of them does not vary, which orders nothing."""
+    said, ood = [order.of(record) for record in records], [record.score.ood for record in records]
+    return float(spearmanr(said, ood).statistic) if len(set(said)) > 1 and len(set(ood)) > 1 else 0.0
+
+
+def order_table(by_system: Mapping[str, Sequence[Record]]) -> Table:
+    """Rank correlations with the OOD error, and what they cost."""
+    rows = [
+        (
+            order.name,
+            order.needs,
+            *(f"{_rank(order, records):.2f}" for records in by_system.values()),
+            f"{statistics.median(order.seconds(record) for records in by_system.values() for record in records):.1f}",
+        )
+        for order in _ORDERINGS
+    ]
+    count = ", ".join(f"{len(records)} of {named(system)}" for system, records in by_system.items())
+    return Table(
+        name="attributions",
+        caption=f"Rank correlation with the OOD error over the same trained models ({count}), and the median seconds that a "
+        "model takes on one core: 128 trajectories for the exchange, 64 for integrated gradients, 16 for WinTSR.",
+        header=("what orders them", "it needs", *(named(system) for system in by_system), "seconds"),
+        rows=tuple(rows),
+    )
+
+
+def judged_order(by_system: Mapping[str, Sequence[Record]]) -> Claim:
+    """The verdict on the order of the models."""
+    ours, others = _ORDERINGS[0], _ORDERINGS[3:]
+    gaps = {
+        system: _rank(ours, records) - max(_rank(other, records) for other in others)
+        for system, records in by_system.items()
+    }
+    words = "; ".join(
+        f"{named(system)} {_rank(ours, records):.2f} against "
+        + " and ".join(f"{_rank(other, records):.2f}" for other in others)
+        for system, records in by_system.items()
+    )
+    return ORDER_CLAIM.judged(
+        f"rank correlation of the share that does not follow the transient, against integrated gradients and WinTSR: {words}",
+        holds=min(gaps.values()) >= 0,
+        partly=max(gaps.values()) >= 0,
+        bar="on both simulators",
+        seeds=1,
+    )

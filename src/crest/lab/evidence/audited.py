@@ -1,0 +1,216 @@
+"""The audit on models with a known answer: does its verdict say how they fare in the field, and what would others say?"""
+
+import collections
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crest.auditing.verdict import MOVES, AuditVerdict, verdict_of
+from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
+from crest.lab.evidence.experiment import Experiment, Found
+from crest.lab.evidence.names import named
+from crest.lab.evidence.remedy_rule import BEYOND
+from crest.lab.evidence.remedy_runs import (
+    BEARING_PLACES,
+    HARD_PLACES,
+    REANCHORED,
+    TEN_PLACES,
+    ModelOutcome,
+    RemedyPlace,
+    each_outcome,
+    seed_by_seed,
+    tested,
+)
+from crest.lab.evidence.settings import THREE
+from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
+from crest.lab.runs.spec import RunSpec
+
+# our choice: docs/choices.md#audit-answers
+_HOLDS = 0.25
+_BREAKS = 0.5
+
+_SUPERVISED: dict[str, Any] = {
+    "readout": "scored_attention",
+    "objective": "event_auxiliary",
+    "measures": ("exchange",),
+}
+_TAUGHT = tuple(place for place in TEN_PLACES if place.encoder in ("pointwise", "local"))
+_COLOURS: dict[AuditVerdict, str] = {"events": "core", "background": "ood", "unclear": "quiet"}
+
+_RIGHT = Claim(
+    text="The audit is right about models with a clear answer, and unclear rather than wrong about the rest",
+    paper=BEYOND,
+)
+_ALARMS = Claim(
+    text="It rarely calls a model that holds in the field one that reads the background", paper=BEYOND
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Audited:
+    """A trained model with what the audit says, and what its errors say."""
+
+    place: RemedyPlace
+    way: str
+    """How it was trained or mended."""
+    seed: int
+    outcome: ModelOutcome
+    verdict: AuditVerdict
+
+    @property
+    def added(self) -> float:
+        """The error that the change of the operating condition adds, in deviations of the label."""
+        return math.sqrt(max(self.outcome.ood**2 - self.outcome.id**2, 0.0))
+
+    @property
+    def answer(self) -> AuditVerdict:
+        """What its errors say that it reads, where that is clear."""
+        return "events" if self.added <= _HOLDS else "background" if self.added >= _BREAKS else "unclear"
+
+
+def _supervised_runs(place: RemedyPlace) -> tuple[RunSpec, ...]:
+    return tuple(RunSpec(**place.fields, **_SUPERVISED, seed=seed) for seed in THREE)
+
+
+def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
+    models = [
+        (way, seed, one)
+        for way, by_seed in each_outcome(found, place).items()
+        for seed, one in by_seed.items()
+    ]
+    if place in _TAUGHT:
+        for record in found.of(**place.fields, **{key: _SUPERVISED[key] for key in ("readout", "objective")}):
+            if record.exchange is not None:
+                one = ModelOutcome(id=record.score.id, ood=record.score.ood, shares=record.exchange)
+                models.append(("taught the events", record.spec.seed, one))
+    return [
+        _Audited(place=place, way=way, seed=seed, outcome=one, verdict=verdict_of(tested(one.shares)))
+        for way, seed, one in models
+    ]
+
+
+def _counts(models: Sequence[_Audited], answer: AuditVerdict) -> str:
+    said = collections.Counter(one.verdict for one in models if one.answer == answer)
+    return " / ".join(str(said[verdict]) for verdict in ("events", "unclear", "background")) if said else ""
+
+
+def _verdict_table(name: str, caption: str, everywhere: Mapping[RemedyPlace, list[_Audited]]) -> Table:
+    rows = [
+        (
+            place.name,
+            f"{len(models)}",
+            _counts(models, "events"),
+            _counts(models, "unclear"),
+            _counts(models, "background"),
+        )
+        for place, models in everywhere.items()
+        if models
+    ]
+    return Table(
+        name=name,
+        caption=f"{caption} Each cell: how many of them the audit says read the events / it finds unclear / read the "
+        f"background. A model holds where the change adds at most {_HOLDS:g} deviations of the label to its error, and breaks "
+        f"from {_BREAKS:g} on.",
+        header=("system, encoder", "models", "those that hold", "between", "those that break"),
+        rows=tuple(rows),
+    )
+
+
+def _chart(models: Sequence[_Audited]) -> Chart:
+    panels = []
+    for system in dict.fromkeys(one.place.system for one in models):
+        there = [one for one in models if one.place.system == system and one.outcome.shares.moved is not None]
+        series = []
+        for verdict, colour in _COLOURS.items():
+            said = [one for one in there if one.verdict == verdict]
+            series.append(
+                Series(
+                    name=f"audit: {verdict}",
+                    x=[one.outcome.shares.moved or 0.0 for one in said],
+                    y=[one.added for one in said],
+                    look="points",
+                    colour=colour,
+                    hover=[f"{one.place.name}, {one.way}, seed {one.seed}" for one in said],
+                )
+            )
+        panels.append(
+            Panel(
+                title=named(system),
+                x_label="how far others' backgrounds move the predictions",
+                y_label="error that the change adds",
+                series=tuple(series),
+                marks=(
+                    Mark(name="holds", axis="y", at=_HOLDS),
+                    Mark(name="breaks", axis="y", at=_BREAKS),
+                    Mark(name="moves", axis="x", at=MOVES, colour="quiet"),
+                ),
+            )
+        )
+    return Chart(
+        name="audit",
+        caption="Every trained model of the simulators: what the audit measures without labels, against what the change of the "
+        "operating condition adds to its error.",
+        panels=tuple(panels),
+    )
+
+
+def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
+    clear = [one for one in models if one.answer != "unclear"]
+    right = sum(one.verdict == one.answer for one in clear)
+    wrong = [one for one in clear if one.verdict not in (one.answer, "unclear")]
+    holding = [one for one in clear if one.answer == "events"]
+    alarms = sum(one.verdict == "background" for one in holding)
+    share, of_holding = right / len(clear), alarms / len(holding) if holding else 0.0
+    return (
+        _RIGHT.judged(
+            f"right about {right} of {len(clear)} clear ones ({share:.0%}), wrong about {len(wrong)}, unclear about "
+            f"{len(clear) - right - len(wrong)}; {len(models) - len(clear)} have no clear answer",
+            holds=share >= 0.95,
+            partly=share >= 0.475 and len(wrong) <= 0.05 * len(clear),
+            bar="right about 95 % of the clear ones",
+        ),
+        _ALARMS.judged(
+            f"{alarms} of {len(holding)} ({of_holding:.1%})",
+            holds=of_holding <= 0.02,
+            partly=of_holding <= 0.04,
+            bar="2 % or less of the models that hold",
+        ),
+    )
+
+
+def _show(found: Found) -> Shown:
+    ten = {place: _audited(found, place) for place in TEN_PLACES}
+    others = {place: _audited(found, place) for place in (*BEARING_PLACES, *HARD_PLACES)}
+    models = [one for audited in ten.values() for one in audited]
+    by_system = attributed(found)
+    whole = all(found.complete(**place.fields) for place in TEN_PLACES)
+    tables = [
+        _verdict_table("verdicts", "The simulators, where the cue breaks and nothing else changes.", ten),
+        _verdict_table("elsewhere", "Real bearings, and three settings where something is missing.", others),
+    ]
+    return Shown(
+        tables=(*tables, order_table(by_system)) if by_system else tuple(tables),
+        charts=(_chart(models),) if models else (),
+        claims=(*_judged(models), judged_order(by_system))
+        if whole and models
+        else (_RIGHT, _ALARMS, ORDER_CLAIM),
+        notes=(
+            "The verdict is that of `crest.audit` on the ID split: it comes from the exchange test, and sees no label and no event.",
+            f"The models are those of the remedies, {REANCHORED} ones among them, and some whose attention was taught the events.",
+            "The audit's thresholds were set on development seeds. Errors of the first reported seed had been seen by then.",
+            "With the cue on the event a model can read the event and still break: no test of this kind can see that.",
+        ),
+    )
+
+
+AUDIT_EXPERIMENT = Experiment(
+    name="audit",
+    evidence="Beyond the paper: docs/audit.md",
+    summary="Is the verdict on a trained model right, and would attributions have told the same?",
+    show=_show,
+    runs=(
+        *seed_by_seed((*TEN_PLACES, *HARD_PLACES, *BEARING_PLACES)),
+        *(spec for place in _TAUGHT for spec in _supervised_runs(place)),
+    ),
+)

@@ -1,0 +1,41 @@
+"""What an exchange test found, made by hand."""
+
+import math
+
+from crest.probes.exchanged import Exchange
+
+
+def found(transient: float, **more: float) -> Exchange:
+    rest = 1 - transient
+    return Exchange(
+        transient=transient,
+        background=rest,
+        interaction=0.0,
+        transient_interval=(transient - 0.1, transient + 0.1),
+        background_interval=(rest - 0.1, rest + 0.1),
+        interaction_interval=(0.0, 0.0),
+        background_alone=0.25,
+        kind="slow",
+        trajectories=40,
+        **more,
+    )
+
+
+def test_it_prints_shares_with_their_intervals() -> None:
+    lines = repr(found(0.75)).splitlines()
+    assert lines[0] == "Exchange of 40 trajectories, background: slow"
+    assert lines[2].split() == ["transient", "0.750", "0.650", "to", "0.850"]
+    assert lines[-1].endswith("0.250")
+
+
+def test_it_prints_what_was_measured_beside_them() -> None:
+    text = repr(found(0.75, moved=0.5, exchanged_error=0.3, constant_error=1.25))
+    assert "the predictions move by 0.500" in text
+    assert text.endswith("error on backgrounds of others: 0.3; of a constant answer: 1.25")
+
+
+def test_a_prediction_without_shares_does_not_vary() -> None:
+    assert found(0.0).varies
+    nothing = found(math.nan)
+    assert not nothing.varies
+    assert repr(nothing).endswith("the prediction does not vary, so it follows nothing (NaN)")
