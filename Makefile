@@ -13,7 +13,14 @@ PYTEST := $(RUN) -m pytest -n $(JOBS)
 VALUES ?= 1000
 FILES ?= 2000
 
-.PHONY: demo test fast verify lint docs package bench pictures fuzz sbom clean
+# What `make versions` tests with, and which tests (all unless given). Names of programs, paths, or versions such as 3.13.
+PYTHON_LOWEST ?= python3.11
+PYTHON_NEWEST ?= python3.13
+TESTS ?=
+VERSIONS := .versions
+UV := $(VERSIONS)/tools/bin/uv
+
+.PHONY: demo test fast versions versions-lowest versions-newest verify lint docs package bench pictures fuzz sbom clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m crest demo
@@ -25,6 +32,29 @@ test: $(VENV)/.installed
 
 fast: $(VENV)/.installed
 	$(PYTEST) -m "not slow"
+
+# The tests with the lowest versions that pyproject.toml declares, and with the newest that there are, each in an environment of its own.
+# An index without a CPU build of torch sends gigabytes for CUDA; UV_TORCH_BACKEND=cpu asks PyTorch's own index.
+versions: versions-lowest versions-newest
+
+versions-lowest versions-newest: versions-%: $(VERSIONS)/%/.installed
+	$(VERSIONS)/$*/bin/python -m pytest -n $(JOBS) $(TESTS)
+	CREST_CHECK_SHAPES=0 $(VERSIONS)/$*/bin/python -m pytest -n $(JOBS) $(TESTS)
+
+$(VERSIONS)/lowest/.installed: WITH = --python $(PYTHON_LOWEST)
+$(VERSIONS)/lowest/.installed: RESOLUTION = lowest-direct
+$(VERSIONS)/newest/.installed: WITH = --python $(PYTHON_NEWEST)
+$(VERSIONS)/newest/.installed: RESOLUTION = highest
+$(VERSIONS)/lowest/.installed $(VERSIONS)/newest/.installed: $(VERSIONS)/%/.installed: pyproject.toml | $(UV)
+	$(UV) venv --quiet --clear $(WITH) $(VERSIONS)/$* || \
+		{ echo 'make versions: no such Python; name one with: make PYTHON_LOWEST=... PYTHON_NEWEST=... versions'; exit 1; }
+	$(UV) pip install --quiet --python $(VERSIONS)/$*/bin/python --resolution $(RESOLUTION) -e '.[dev]'
+	@touch $@
+
+# uv can choose the lowest versions; pip cannot.
+$(UV):
+	$(PYTHON) -m venv $(VERSIONS)/tools
+	PIP_CONSTRAINT= $(VERSIONS)/tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
 
 # What `make test` tries a little of, with other values and files at each call; a failure prints what repeats it.
 fuzz: $(VENV)/.installed
@@ -65,7 +95,7 @@ package: $(VENV)/.installed
 	cd outputs && PYTHONPATH=package ../$(RUN) -m crest --version
 
 clean:
-	rm -rf $(VENV) outputs docs/_build
+	rm -rf $(VENV) $(VERSIONS) outputs docs/_build
 
 # Built once; again when what it is made from changes.
 $(VENV)/.installed: pyproject.toml constraints.txt

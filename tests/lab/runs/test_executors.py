@@ -81,6 +81,17 @@ def test_death_takes_no_other_call_with_it() -> None:
     assert len(after & before) == 1
 
 
+def test_tells_how_the_process_of_a_call_ended() -> None:
+    with LocalExecutor(1) as executor:
+        dying = [executor.submit(os._exit, 3)]
+        assert isinstance(dying[0].exception(), executor.died)
+        # In the place of the dead one, so the two must not be mixed up.
+        pid = executor.submit(os.getpid).result()
+        dying.append(executor.submit(os.kill, pid, signal.SIGKILL))
+        assert isinstance(dying[1].exception(), executor.died)
+        assert [executor.end_of(future) for future in dying] == [3, -signal.SIGKILL]
+
+
 def test_abandon_kills_at_once() -> None:
     executor = LocalExecutor(2)
     futures = [executor.submit(time.sleep, 10_000) for _ in range(3)]

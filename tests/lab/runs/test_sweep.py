@@ -22,6 +22,7 @@ from crest.lab.runs.runner import run
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import sweep
+from crest.lab.runs.worker import MORE_MEMORY, NO_MEMORY
 from sweeping import FOREVER, Heard, coordinator, failing, group, numbers, tiny, until
 
 
@@ -42,6 +43,7 @@ class Fake(RunExecutor):
         self.size = slots
         self.scripts: dict[str, list[Callable[[Future[Any]], object]]] = {}
         self.given: list[str] = []
+        self.ends: int | None = None
         self.abandoned = False
 
     @property
@@ -61,6 +63,9 @@ class Fake(RunExecutor):
     def done(self, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         spec = RunSpec.from_dict(fields)
         return "done", dataclasses.replace(self.record, id=spec.id, spec=spec).to_dict()
+
+    def end_of(self, future: Future[Any]) -> int | None:
+        return self.ends
 
     def abandon(self) -> None:
         self.abandoned = True
@@ -249,6 +254,35 @@ def test_a_run_whose_process_dies_is_tried_three_times(fake: Fake, store: Store)
     assert Counter(fake.given) == {a.id: 3, b.id: 3, c.id: 1}
     assert Counter(heard.ids("died")) == {a.id: 2, b.id: 2}
     assert "killed, or out of memory?" in store.failure(a.id)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (None, ": killed, or out of memory?"),
+        (
+            -signal.SIGKILL,
+            f", the last time by SIGKILL, as where the kernel runs out of memory: {MORE_MEMORY}",
+        ),
+        (-signal.SIGSEGV, ", the last time by SIGSEGV: killed, or out of memory?"),
+        (-40, ", the last time by signal 40: killed, or out of memory?"),
+        (3, ", the last time by exit status 3: killed, or out of memory?"),
+    ],
+)
+def test_a_death_is_told_by_how_it_came(fake: Fake, store: Store, status: int | None, said: str) -> None:
+    fake.scripts = {tiny().id: [dies] * 3}
+    fake.ends = status
+    assert sweep([tiny()], store, fake).failed == [tiny().id]
+    assert store.failure(tiny().id).splitlines()[-1] == f"The process of this run died each time{said}"
+
+
+def test_a_process_with_no_memory_left_to_answer_ends_no_sweep(fake: Fake, store: Store) -> None:
+    a, b = tiny(seed=1001), tiny(seed=1002)
+    fake.scripts[a.id] = [lambda future: future.set_exception(MemoryError())]
+    outcome = sweep([a, b], store, fake)
+    assert (outcome.done, outcome.failed) == ([b.id], [a.id])
+    assert store.failure(a.id) == f"MemoryError()\n{NO_MEMORY}\n"
+    assert sweep([a, b], store, fake).done == [a.id]
 
 
 def test_a_lost_scheduler_ends_the_sweep_and_keeps_results(record: Record, store: Store) -> None:

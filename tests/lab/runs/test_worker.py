@@ -1,13 +1,19 @@
+import errno
 import math
+import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from crest.lab.runs import worker
 from crest.lab.runs.provenance import source_digest
 from crest.lab.runs.record import Record
 from crest.lab.runs.runner import run
-from crest.lab.runs.worker import execute
+from crest.lab.runs.worker import NO_MEMORY, execute
 from sweeping import failing, numbers, tiny
 
 
@@ -33,6 +39,56 @@ def test_numbers_that_cannot_be_stored_are_a_failure(monkeypatch: pytest.MonkeyP
     kind, text = execute(tiny().to_dict(), tiny().id, source_digest(), None)
     assert kind == "failed"
     assert "ValueError" in text
+
+
+def no_mapping() -> None:
+    raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+
+TOO_MUCH = {
+    "python": lambda: bytearray(2**60),
+    "numpy": lambda: np.empty(2**57),
+    "torch": lambda: torch.empty(2**57),
+    "system": no_mapping,
+}
+
+
+@pytest.mark.parametrize("take", TOO_MUCH.values(), ids=list(TOO_MUCH))
+def test_a_lack_of_memory_is_told_in_a_sentence(
+    take: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "run", lambda spec, data: take())
+    kind, text = execute(tiny().to_dict(), tiny().id, source_digest(), None)
+    assert kind == "failed"
+    assert text.startswith("Traceback")
+    assert text.splitlines()[-1] == NO_MEMORY
+
+
+def test_other_failures_do_not_speak_of_memory() -> None:
+    _, text = execute(failing().to_dict(), failing().id, source_digest(), None)
+    assert NO_MEMORY not in text
+
+
+def test_what_a_run_held_is_free_before_its_lack_of_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Held:
+        alive = 0
+
+        def __init__(self) -> None:
+            Held.alive += 1
+
+        def __del__(self) -> None:
+            Held.alive -= 1
+
+    def runs_out(spec: Any, data: Any) -> None:
+        held = Held()
+        raise MemoryError(type(held).__name__)
+
+    alive: list[int] = []
+    told = traceback.format_exc
+    monkeypatch.setattr(worker, "run", runs_out)
+    monkeypatch.setattr(traceback, "format_exc", lambda: (alive.append(Held.alive), told())[1])
+    assert execute(tiny().to_dict(), tiny().id, source_digest(), None)[0] == "failed"
+    assert alive == [0]
 
 
 def test_refuses_to_run_for_another_source() -> None:

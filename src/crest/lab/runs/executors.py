@@ -9,10 +9,12 @@ import re
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
+from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar
 
 from crest.checks.arguments import require
@@ -24,6 +26,9 @@ R = TypeVar("R")
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
+
+# Seconds in which the kernel has told how a dead process ended.
+_ASKED = 5.0
 
 
 class RunExecutor(Executor, abc.ABC):
@@ -50,6 +55,10 @@ class RunExecutor(Executor, abc.ABC):
     def abandon(self) -> None:
         """Give up, now, what is in flight. Nothing can be submitted afterwards."""
 
+    def end_of(self, future: Future[Any]) -> int | None:  # noqa: ARG002
+        """The exit status of the process that died with a future, minus its signal where one ended it; None if unknown."""
+        return None
+
 
 class LocalExecutor(RunExecutor):
     """Processes of this machine, one run and one thread each.
@@ -71,6 +80,7 @@ class LocalExecutor(RunExecutor):
         require("jobs", self._jobs, "be a whole number, 1 or more")
         self.name = f"this machine ({self._jobs} processes)"
         self._seats: list[_Seat] = []
+        self._processes: weakref.WeakKeyDictionary[Future[Any], BaseProcess] = weakref.WeakKeyDictionary()
         self._closed = False
 
     @property
@@ -86,7 +96,18 @@ class LocalExecutor(RunExecutor):
         if seat is None or (seat.load() and len(self._seats) < self._jobs):
             seat = _Seat()
             self._seats.append(seat)
-        return seat.submit(fn, *args, **kwargs)
+        future = seat.submit(fn, *args, **kwargs)
+        self._processes[future] = seat.process
+        return future
+
+    def end_of(self, future: Future[Any]) -> int | None:
+        """How the process of a future ended, which was given to this executor and came back as dead."""
+        process = self._processes[future]
+        # The pool's own thread asks the kernel too, and only one of them is told.
+        deadline = time.monotonic() + _ASKED
+        while process.exitcode is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return process.exitcode
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes when their calls are done."""
@@ -109,18 +130,19 @@ class _Seat:
 
     def __init__(self) -> None:
         with _for_children():
-            self.pool = self._open()
+            self.pool, self.process = self._open()
         self.futures: list[Future[Any]] = []
 
     @staticmethod
-    def _open() -> ProcessPoolExecutor:
-        """A pool whose process has started. One that dies while it starts is replaced, as a run's process is."""
+    def _open() -> tuple[ProcessPoolExecutor, BaseProcess]:
+        """A pool and its process, which has started. One that dies while it starts is replaced, as a run's process is."""
         context = multiprocessing.get_context("spawn")
         for attempt in range(1, LocalExecutor.tries + 1):
             pool = ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
             try:
                 # A process that cannot start is no run's fault, and would be taken for one.
                 pool.submit(os.getpid).result()
+                (process,) = pool._processes.values()
             except BrokenProcessPool as error:
                 if attempt == LocalExecutor.tries:
                     raise RuntimeError(
@@ -129,7 +151,7 @@ class _Seat:
                     ) from error
             else:
                 break
-        return pool
+        return pool, process
 
     def load(self) -> int:
         self.futures = [future for future in self.futures if not future.done()]
@@ -140,7 +162,7 @@ class _Seat:
             try:
                 future = self.pool.submit(fn, *args, **kwargs)
             except BrokenProcessPool:
-                self.pool = self._open()
+                self.pool, self.process = self._open()
                 future = self.pool.submit(fn, *args, **kwargs)
         self.futures.append(future)
         return future

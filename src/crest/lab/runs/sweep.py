@@ -4,6 +4,7 @@ import collections
 import contextlib
 import dataclasses
 import shutil
+import signal
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -16,7 +17,7 @@ from crest.lab.runs.provenance import source_digest
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import RunClaim, Store
-from crest.lab.runs.worker import Answer, execute
+from crest.lab.runs.worker import MORE_MEMORY, NO_MEMORY, Answer, execute
 
 POLL = 1.0
 """Seconds between looks at the runs that another process holds."""
@@ -194,9 +195,10 @@ class _Sweep:
                 self.listener.died(spec.id)
                 self._start(spec)
                 return
-            text = f"{error}\nThe process of this run died each time: killed, or out of memory?\n"
-            self.store.fail(spec.id, text)
-            self._failed(spec, text)
+            self._note(spec, f"{error}\n{_death(self.executor.end_of(future))}\n")
+        elif isinstance(error, MemoryError):
+            # Too little was left to answer with.
+            self._note(spec, f"{error!r}\n{NO_MEMORY}\n")
         elif error is not None:
             raise RuntimeError(f"{self.executor.name} cannot execute {spec.id}: {error!r}") from error
         else:
@@ -210,13 +212,16 @@ class _Sweep:
                 f"{content}: another version of crest is at work there; finished runs are kept"
             )
         if kind == "failed":
-            self.store.fail(spec.id, content)
-            self._failed(spec, content)
+            self._note(spec, content)
         else:
             record = Record.from_dict(content)
             self.store.write(record)
             self.outcome.done.append(spec.id)
             self.listener.done(record)
+
+    def _note(self, spec: RunSpec, text: str) -> None:
+        self.store.fail(spec.id, text)
+        self._failed(spec, text)
 
     def _failed(self, spec: RunSpec, text: str) -> None:
         self.outcome.failed.append(spec.id)
@@ -230,6 +235,24 @@ class _Sweep:
         self.users[spec.data_key] -= 1
         if self.data is not None and not self.users[spec.data_key]:
             shutil.rmtree(self.data / spec.data_key, ignore_errors=True)
+
+
+def _death(status: int | None) -> str:
+    """What the death of a run's process means, from its exit status."""
+    if status == -signal.SIGKILL:
+        last = f"the last time by SIGKILL, as where the kernel runs out of memory: {MORE_MEMORY}"
+        return f"The process of this run died each time, {last}"
+    how = "" if status is None else f", the last time by {_named(status)}"
+    return f"The process of this run died each time{how}: killed, or out of memory?"
+
+
+def _named(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:  # of the real-time signals only the first and the last have names
+        return f"signal {-status}"
 
 
 def _went_wrong(future: Future[Answer]) -> bool:

@@ -1,5 +1,6 @@
 """What an executor's process does with one run."""
 
+import errno
 import socket
 import traceback
 from collections.abc import Mapping
@@ -12,6 +13,10 @@ from crest.lab.runs.spec import RunSpec
 
 Answer = tuple[Literal["done", "failed", "refused"], Any]
 """The record's fields, a traceback, or why this process is not fit for the run."""
+
+MORE_MEMORY = "do fewer runs at a time (--jobs, or fewer workers), or give them more memory"
+NO_MEMORY = f"Out of memory: {MORE_MEMORY}"
+"""The last line of the note of a run for which there was not enough memory."""
 
 
 def execute(fields: Mapping[str, Any], run_id: str, source: str, data: str | None) -> Answer:
@@ -31,5 +36,16 @@ def execute(fields: Mapping[str, Any], run_id: str, source: str, data: str | Non
         record = run(spec, data=None if data is None else Path(data))
         record.to_json()  # numbers that cannot be stored, such as NaN, are this run's failure too
         return "done", record.to_dict()
-    except Exception:
-        return "failed", traceback.format_exc()
+    except Exception as error:
+        if not _lacks_memory(error):
+            return "failed", traceback.format_exc()
+        # The arrays of the run are alive in its frames, and the text needs memory too.
+        traceback.clear_frames(error.__traceback__)
+        return "failed", f"{traceback.format_exc()}{NO_MEMORY}\n"
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether an error says that memory ran out: Python and NumPy have a type for it, torch has words."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error)
