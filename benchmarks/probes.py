@@ -1,7 +1,7 @@
 """What the probes add to the model's own predictions: credit, deletion, the exchange test, the audit.
 
 Each is timed on one thread and compared with what its predictions alone would take: the trajectories that went through
-the model while it ran, at the price of a plain forward pass over all of them in the same session.
+the model while it ran, at the price of a plain forward pass just before and after.
 `python benchmarks/probes.py [--trajectories N] [--quick]`.
 """
 
@@ -71,12 +71,17 @@ def main(trajectories: int) -> None:
         # Once before it counts: what is imported or compiled on the way.
         in_batches(model, batches_of(x[:256]))
         credited(model, x[:256], events[:256])
-        forward = seconds(lambda: in_batches(model, batches_of(x))) / trajectories
+        some = x[:2048]
+
+        def forward() -> float:
+            """Seconds of a plain pass, for one trajectory."""
+            return seconds(lambda: in_batches(model, batches_of(some))) / len(some)
+
         width = model.model.features(x[:1]).shape[2]
         print(
             f"{trajectories} trajectories of {STEPS} steps, {width} features, convolution and MLP-scored attention"
         )
-        print(f"forward pass      {1e3 * forward:8.3f} ms for a trajectory")
+        print(f"forward pass      {1e3 * forward():8.3f} ms for a trajectory")
         ratings = torch.rand(trajectories, STEPS, generator=torch.Generator().manual_seed(1))
         works: dict[str, Callable[[], object]] = {
             "credit": lambda: credited(model, x, events),
@@ -85,11 +90,12 @@ def main(trajectories: int) -> None:
             "audit": lambda: crest.audit(model, (x, y), trajectories=trajectories),
         }
         for name, work in works.items():
+            # Before and after: other work on the machine comes and goes.
+            before = forward()
             model.seen = 0
-            took = seconds(work)
-            print(
-                f"{name:<14} {took:8.1f} s   {model.seen:>7} predictions   {took / (model.seen * forward):5.2f} x"
-            )
+            took, seen = seconds(work), model.seen
+            alone = seen * (before + forward()) / 2
+            print(f"{name:<14} {took:8.1f} s   {seen:>7} predictions   {took / alone:5.2f} x")
 
 
 if __name__ == "__main__":
