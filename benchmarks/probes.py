@@ -15,6 +15,7 @@ from torch import Tensor, nn
 import crest
 from crest.lab.model import Model, make_model
 from crest.probes import batches_of, deletion, evaluating, in_batches
+from crest.probes.batches import BATCH
 
 STEPS, CHANNELS, EVENT = 512, 3, 16
 
@@ -86,8 +87,8 @@ def main(trajectories: int) -> None:
         works: dict[str, Callable[[], object]] = {
             "credit": lambda: credited(model, x, events),
             "deletion": lambda: deletion(lambda rows: in_batches(model, batches_of(rows)), x, y, ratings),
-            "exchange test": lambda: crest.exchange_test(model, x),
-            "audit": lambda: crest.audit(model, (x, y), trajectories=trajectories),
+            "exchange test": lambda: crest.exchange_test(model, x, batch_size=BATCH),
+            "audit": lambda: crest.audit(model, (x, y), trajectories=trajectories, batch_size=BATCH),
         }
         for name, work in works.items():
             # Before and after: other work on the machine comes and goes.

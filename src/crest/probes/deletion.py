@@ -62,14 +62,25 @@ def highest_rated(ratings: StepScores | StepFlags, fraction: float, mask: StepMa
         >>> highest_rated(torch.tensor([[1.0, 3.0, 2.0, 3.0]]), 0.25, torch.ones(1, 4, dtype=torch.bool))
         tensor([[False,  True, False, False]])
     """
+    return _among_the_first(_ranks(ratings, mask), fraction, mask)
+
+
+def _ranks(ratings: StepScores | StepFlags, mask: StepMask) -> Tensor:
+    """The place of each step (B, T), from 0 for the best-rated."""
+    order = ratings.sort(dim=1, descending=True, stable=True).indices
+    if not mask.all():
+        # Padding last, whatever stands there: no whole number is lower than all others.
+        order = order.gather(
+            1, mask.gather(1, order).byte().sort(dim=1, descending=True, stable=True).indices
+        )
+    steps = torch.arange(ratings.shape[1], device=ratings.device).expand_as(order)
+    return torch.empty_like(order).scatter_(1, order, steps)
+
+
+def _among_the_first(ranks: Tensor, fraction: float, mask: StepMask) -> StepMask:
     # On the CPU, because MPS has no float64 and float32 would put some products on the wrong side of .5.
     count = (mask.sum(1, keepdim=True).cpu().double() * fraction + 0.5).floor().long().to(mask.device)
-    order = ratings.sort(dim=1, descending=True, stable=True).indices
-    # Padding last, whatever stands there: no whole number is lower than all others.
-    order = order.gather(1, mask.gather(1, order).byte().sort(dim=1, descending=True, stable=True).indices)
-    steps = torch.arange(ratings.shape[1], device=ratings.device).expand_as(order)
-    rank = torch.empty_like(order).scatter_(1, order, steps)
-    return (rank < count) & mask
+    return (ranks < count) & mask
 
 
 @door
@@ -118,7 +129,8 @@ def deletion(
     valid = valid_steps(as_mask(mask, inputs), ratings)
     require_finite("ratings", ratings, valid)
     points = asked if asked[:1] == (0.0,) else (0.0, *asked)
-    removals = [highest_rated(ratings, fraction, valid) for fraction in points]
+    ranks = _ranks(ratings, valid)
+    removals = (_among_the_first(ranks, fraction, valid) for fraction in points)
     errors = tuple(
         error_without(function, inputs, targets, removed, valid, error=error) for removed in removals
     )
