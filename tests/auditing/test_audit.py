@@ -307,3 +307,12 @@ def test_numpy_masks_and_double_precision() -> None:
     mask = np.ones(x.shape[:2], dtype=bool)
     found = audit(lambda x, mask: x[:, EVENT + 2, 0] - x[:, 20, 0], (x.double().numpy(), knock.numpy(), mask))
     assert found.verdict == "events"
+
+
+def test_conditions_beyond_what_is_looked_at_are_told() -> None:
+    x, _, knock = knocks(40)
+    conditions = ["bench"] * 30 + ["field"] * 10
+    found = audit(reads_events(), (x, knock), conditions=conditions, trajectories=20)
+    assert any("not among the first 20 of 40 trajectories: field" in note for note in found.notes)
+    whole = audit(reads_events(), (x, knock), conditions=conditions)
+    assert not any("not among the first" in note for note in whole.notes)

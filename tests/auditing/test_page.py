@@ -30,7 +30,7 @@ def test_before_and_after_stand_side_by_side(tmp_path: Path) -> None:
 
 
 def test_paragraphs_stand_under_the_heading_as_text() -> None:
-    text = audit_page({"as it is": of_knocks(0.0)}, intro=["A <b>trial</b>.", "Second."])
+    text = audit_page({"as it is": of_knocks(0.0)}, intro="A <b>trial</b>.\n\nSecond.")
     first, second = text.index("<p>A &lt;b&gt;trial&lt;/b&gt;.</p>"), text.index("<p>Second.</p>")
     assert text.index("<main") < first < second < text.index("as it is: events")
 

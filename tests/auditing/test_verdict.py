@@ -60,6 +60,15 @@ def test_reasons_and_advice_follow_what_was_measured() -> None:
     assert 'HighPass("slow")' in slow.advice[0]
 
 
+def test_the_advice_is_in_the_models_layout() -> None:
+    bad = made(0.2, 0.75, 1.2)
+    for level in (bad, None):
+        first = found(
+            bad, level=level, sharp=1.0, core_credit=None, deletion=None, channels_first=True
+        ).advice[0]
+        assert first.count("channels_first=True") == first.count("crest.")
+
+
 def test_without_a_core_the_tool_is_the_wrong_one() -> None:
     finding = found(made(0.2, 0.75, 1.2), level=None, sharp=0.1, core_credit=None, deletion=None)
     assert finding.verdict == "background"

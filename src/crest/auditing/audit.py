@@ -107,7 +107,7 @@ def audit(
             raise ValueError(
                 f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
             )
-        names = _names(conditions, asked)
+        names = _names(conditions, asked, notes)
         tested = exchange_test(
             asked.function, asked.signals, kind=kind, mask=asked.mask, targets=asked.targets, error=error,
             sigma=sigma, batch_size=batch_size, seed=seed,
@@ -135,6 +135,7 @@ def audit(
         core_credit=on_core,
         deletion=gone,
         few=len(asked.signals) < FEWEST,
+        channels_first=channels_first,
     )
     return Audit(
         verdict=finding.verdict,
@@ -157,7 +158,9 @@ def audit(
     )
 
 
-def _names(conditions: Iterable[Hashable] | Tensor | None, asked: Asked) -> list[Hashable] | None:
+def _names(
+    conditions: Iterable[Hashable] | Tensor | None, asked: Asked, notes: list[str]
+) -> list[Hashable] | None:
     if conditions is None:
         return None
     if asked.targets is None:
@@ -171,7 +174,13 @@ def _names(conditions: Iterable[Hashable] | Tensor | None, asked: Asked) -> list
         raise ValueError(
             f"conditions must name one of each of {len(asked.signals)} trajectories, got {len(names)}"
         )
-    return names[: len(asked.signals)]
+    count = len(asked.signals)
+    if unseen := dict.fromkeys(name for name in names[count:] if name not in set(names[:count])):
+        notes.append(
+            f"conditions that are not among the first {count} of {len(names)} trajectories: "
+            f"{', '.join(map(str, unseen))}; trajectories= looks at more"
+        )
+    return names[:count]
 
 
 def _by_condition(

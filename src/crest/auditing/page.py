@@ -1,6 +1,6 @@
 """The page of an audit: what was found, and the explorer on somebody's own trajectories, before and after."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from crest.auditing.result import Audit
 from crest.pages.colours import COLOURS
@@ -11,13 +11,13 @@ from crest.probes.traces import Traces
 _COLOURS = ("attention", "crest", "core", "other")
 
 
-def audit_page(audits: Mapping[str, Audit], *, title: str = "Audit", intro: Sequence[str] = ()) -> str:
+def audit_page(audits: Mapping[str, Audit], *, title: str = "Audit", intro: str = "") -> str:
     """The page, as text.
 
     Args:
         audits: by the name of each model, such as "as it is" and "repaired"; all of the same trajectories.
         title: its heading.
-        intro: paragraphs under it.
+        intro: a text under it; an empty line begins a paragraph.
     """
     if not audits:
         raise ValueError("audits must hold one audit or more, got none")
@@ -35,7 +35,7 @@ def audit_page(audits: Mapping[str, Audit], *, title: str = "Audit", intro: Sequ
         .get_template("audit.html.j2")
         .render(
             title=title,
-            intro=intro,
+            intro=intro.split("\n\n") if intro else [],
             audits=audits,
             rows=_rows(audits),
             explorer=[explorer_system("your trajectories", models)],

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import textwrap
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ class Audit:
         *,
         after: "Audit | None" = None,
         title: str = "Audit",
-        intro: Sequence[str] = (),
+        intro: str = "",
     ) -> Path:
         """Write the page: the finding, the numbers, and an explorer of some trajectories; return where it is.
 
@@ -119,7 +119,7 @@ class Audit:
             path: of the file.
             after: an audit of the repaired model on the same trajectories, to be shown beside.
             title: the heading.
-            intro: paragraphs under it.
+            intro: a text under it; an empty line begins a paragraph.
         """
         try:
             from crest.auditing.page import audit_page  # noqa: PLC0415

@@ -34,6 +34,7 @@ def found(
     core_credit: tuple[float, float] | None,
     deletion: Deletion | None,
     few: bool = False,
+    channels_first: bool = False,
 ) -> Finding:
     """The finding.
 
@@ -48,6 +49,7 @@ def found(
         core_credit: mean share of the credit on the core of the inputs, and the share of the steps that it has.
         deletion: change of the answers without the core, and without as many other steps.
         few: whether there are too few trajectories for a verdict.
+        channels_first: whether the model takes (B, C, T): the advice then says so to the layers that it names.
     """
     verdict = verdict_of(exchange, few=few)
     reasons = [_exchange_words(exchange)]
@@ -75,7 +77,7 @@ def found(
     return Finding(
         verdict=verdict,
         reasons=tuple(reasons),
-        advice=_advice(verdict, level=level, sharp=sharp, exchange=exchange),
+        advice=_advice(verdict, level=level, sharp=sharp, exchange=exchange, turned=channels_first),
     )
 
 
@@ -108,7 +110,7 @@ def _exchange_words(exchange: Exchange) -> str:
 
 
 def _advice(
-    verdict: AuditVerdict, *, level: Exchange | None, sharp: float, exchange: Exchange
+    verdict: AuditVerdict, *, level: Exchange | None, sharp: float, exchange: Exchange, turned: bool
 ) -> tuple[str, ...]:
     if not exchange.varies:
         return ("Train the model: a constant answer cannot be mended here.",)
@@ -119,10 +121,12 @@ def _advice(
             "This tool may be the wrong one: without a brief event there is nothing to re-anchor on. If the target lives in the "
             "background, leave the model as it is.",
         )
+    more = ", channels_first=True" if turned else ""
     first = (
-        'The level alone moves the answer: try AC coupling first, crest.HighPass("level").'
+        f'The level alone moves the answer: try AC coupling first, crest.HighPass("level"{more}).'
         if level is not None and level.moved >= MOVES * exchange.moved
-        else 'More than the level moves the answer: try crest.HighPass("slow") or crest.ExchangeBackground("slow") first.'
+        else f'More than the level moves the answer: try crest.HighPass("slow"{more}) or '
+        f'crest.ExchangeBackground("slow"{more}) first.'
     )
     second = (
         "crest.repair tries the remedies on copies of a module and picks by the error on exchanged backgrounds; without "

@@ -21,7 +21,7 @@ from crest.remedies.capture import part_at
 from crest.repairing.batch_forms import BatchForm, BatchParts, JoinedBatches, held_out, require_rereadable
 from crest.repairing.measuring import Yardstick
 from crest.repairing.repaired import AS_IT_IS, MeasuredModel, Repaired
-from crest.repairing.treatments import REPAIRS
+from crest.repairing.treatments import REPAIRS, USUAL_REPAIRS
 from crest.repairing.workshop import Fit, FitResultError, TriedModel, Workshop, measured
 from crest.replacement.axes import find_channels_first
 from crest.replacement.slot import Layout
@@ -37,7 +37,7 @@ def repair(
     head: str | None = None,
     fit: Fit | None = None,
     validation: Iterable[Any] | None = None,
-    remedies: Sequence[str] = tuple(REPAIRS),
+    remedies: Sequence[str] = USUAL_REPAIRS,
     field: Iterable[Any] | None = None,
     channels_first: bool | None = None,
     layout: Layout | None = None,
@@ -72,7 +72,7 @@ def repair(
             trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
         validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
             seed, is held out of every training here; all batches are then kept in memory.
-        remedies: which to try, names of `crest.repairing.REPAIRS`.
+        remedies: which to try, names of `crest.repairing.REPAIRS`; unless given, all but the core exchange.
         field: batches of another operating condition, with labels, if there are any. Their errors are shown. Nothing is
             chosen by them.
         channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.

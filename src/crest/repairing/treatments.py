@@ -60,4 +60,6 @@ REPAIRS: dict[str, Treatment] = {
     "CREST": Treatment(pooling=True),
     "CREST + exchange": Treatment(pooling=True, batches="exchange"),
 }
-"""Remedies that `crest.repair` tries, in this order."""
+"""Remedies that `crest.repair` knows, in this order."""
+USUAL_REPAIRS = tuple(name for name in REPAIRS if name != "core exchange")
+"""Those that it tries unless told. The core exchange trains on the separation that the rule measures with."""

@@ -30,17 +30,19 @@ def test_only_models_with_attributions_are_compared() -> None:
 
 
 def test_the_table_has_ranks_and_seconds() -> None:
-    rows = {row[0].split(":")[0]: row[1:] for row in order_table(kept(gradient=-0.1)).rows}
-    assert rows["exchange"] == ("ID labels", "1.00", "1.00", "0.5")
-    assert rows["captum, integrated gradients"] == ("events", "-1.00", "-1.00", "2.0")
-    assert rows["tslens, WinTSR"] == ("events", "-1.00", "-1.00", "8.0")
+    rows = {row[0]: row[1:] for row in order_table(kept(gradient=-0.1)).rows}
+    assert rows["exchange: share that does not follow the transient"] == ("nothing", "1.00", "1.00", "0.5")
+    assert rows["exchange: how far the predictions move"] == ("nothing", "1.00", "1.00", "0.5")
+    assert rows["exchange: error on others' backgrounds"] == ("ID labels", "1.00", "1.00", "0.5")
+    assert rows["captum, integrated gradients: share off the events"] == ("events", "-1.00", "-1.00", "2.0")
+    assert rows["tslens, WinTSR: share off the events"] == ("events", "-1.00", "-1.00", "8.0")
 
 
 def test_who_orders_as_well_is_not_beaten() -> None:
     assert judged_order(kept(gradient=0.1)).verdict == "holds"
     same = judged_order(kept(gradient=-0.1))
     assert same.verdict == "holds"
-    assert "SG-Drive 1.00 against -1.00 and -1.00; Impact 1.00" in same.measured
+    assert "SG-Drive: +2.00 (" in same.measured
 
 
 def test_who_says_the_same_of_all_orders_nothing() -> None:

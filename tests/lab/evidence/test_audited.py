@@ -37,9 +37,10 @@ def test_the_verdicts_are_counted_by_what_the_errors_say() -> None:
 def test_every_claim_holds_where_the_audit_is_right() -> None:
     found = claims(AUDIT_EXPERIMENT, right)
     assert [claim.verdict for claim in found] == ["holds"] * 3
-    assert "(100%), wrong about 0, unclear about 0; 0 have no clear answer" in found[0].measured
+    # Eight ways on four and on two other seeds than the first, and two that were taught the events.
+    assert found[0].measured == "right about 232 of 232 clear ones (100%), wrong about 0, unclear about 0"
     assert found[1].measured.startswith("0 of ")
-    assert "SG-Drive 1.00 against -1.00 and -1.00" in found[2].measured
+    assert "SG-Drive: +2.00 (" in found[2].measured
 
 
 def test_a_false_alarm_is_told() -> None:
@@ -60,6 +61,23 @@ def test_a_model_holds_where_the_change_adds_little(ood: float, cells: tuple[str
 
     rows = {row[0]: row[2:] for row in table("verdicts", shown(AUDIT_EXPERIMENT, rule).tables).rows}
     assert rows["SG-Drive, CNN"] == cells
+
+
+def test_the_seed_that_set_the_threshold_does_not_count() -> None:
+    def wrong_on_the_first(spec: RunSpec) -> Numbers:
+        plain = right(spec)
+        return dataclasses.replace(plain, transient=0.3) if spec.seed == 0 else plain
+
+    assert claims(AUDIT_EXPERIMENT, wrong_on_the_first)[0].verdict == "holds"
+    rows = table("so far", shown(AUDIT_EXPERIMENT, wrong_on_the_first).tables).rows
+    assert [row[0] for row in rows] == ["all seeds", "without seed 0"]
+    assert rows[1][5] == "0"
+    assert int(rows[0][5]) > 0
+
+
+def test_models_without_a_clear_answer_judge_nothing() -> None:
+    found = claims(AUDIT_EXPERIMENT, lambda spec: Numbers(id=0.1, ood=0.4, again=(0.1, 0.4, 0.5)))
+    assert [claim.verdict for claim in found[:2]] == ["not measured"] * 2
 
 
 def test_nothing_is_claimed_before_every_run_is_there() -> None:

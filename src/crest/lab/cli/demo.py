@@ -71,7 +71,7 @@ def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False)
         f"{row.name}: ID error {row.id_error:.3f}, field error {row.field_error:.3f}, moved {row.moved:.2f}"
         for row in rows
     ]
-    intro = [*([TRIAL] if quick else []), caption, *lines]
+    intro = "\n\n".join([*([TRIAL] if quick else []), caption, *lines])
     before.to_html(made.page, after=after, title="crest: the demo", intro=intro)
     if quick:
         console.print(TRIAL)

@@ -29,6 +29,8 @@ from crest.lab.runs.spec import RunSpec
 # our choice: docs/choices.md#audit-answers
 _HOLDS = 0.25
 _BREAKS = 0.5
+_LOOKED_AT = (0,)
+"""Seeds whose verdicts had been seen when the threshold was set."""
 
 _SUPERVISED: dict[str, Any] = {
     "readout": "scored_attention",
@@ -156,26 +158,65 @@ def _chart(models: Sequence[_Audited]) -> Chart:
 
 
 def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
-    clear = [one for one in models if one.answer != "unclear"]
-    right = sum(one.verdict == one.answer for one in clear)
-    wrong = [one for one in clear if one.verdict not in (one.answer, "unclear")]
+    """The verdicts, on seeds that were not looked at when the audit's threshold was set."""
+    clear = [one for one in models if one.answer != "unclear" and one.seed not in _LOOKED_AT]
     holding = [one for one in clear if one.answer == "events"]
-    alarms = sum(one.verdict == "background" for one in holding)
-    share, of_holding = right / len(clear), alarms / len(holding) if holding else 0.0
+    if not clear or not holding:
+        return _RIGHT, _ALARMS
+    right, wrong, alarms = _tally(clear)
+    share, of_holding = right / len(clear), alarms / len(holding)
     return (
         _RIGHT.judged(
-            f"right about {right} of {len(clear)} clear ones ({share:.0%}), wrong about {len(wrong)}, unclear about "
-            f"{len(clear) - right - len(wrong)}; {len(models) - len(clear)} have no clear answer",
-            holds=share >= 0.95,
-            partly=share >= 0.475 and len(wrong) <= 0.05 * len(clear),
-            bar="right about 95 % of the clear ones",
+            f"right about {right} of {len(clear)} clear ones ({share:.0%}), wrong about {wrong}, unclear about "
+            f"{len(clear) - right - wrong}",
+            holds=share >= 0.95 and wrong <= 0.02 * len(clear),
+            partly=share >= 0.5 and wrong <= 0.05 * len(clear),
+            bar="right about 95 % of the clear ones and wrong about 2 % at most; seed 0 set the threshold and does not count",
         ),
         _ALARMS.judged(
             f"{alarms} of {len(holding)} ({of_holding:.1%})",
             holds=of_holding <= 0.02,
             partly=of_holding <= 0.04,
-            bar="2 % or less of the models that hold",
+            bar="2 % or less of the models that hold, seed 0 left out",
         ),
+    )
+
+
+def _tally(clear: Sequence[_Audited]) -> tuple[int, int, int]:
+    """How many verdicts are right, how many are wrong, and how many of these are false alarms."""
+    right = sum(one.verdict == one.answer for one in clear)
+    wrong = sum(one.verdict not in (one.answer, "unclear") for one in clear)
+    return right, wrong, sum(one.answer == "events" and one.verdict == "background" for one in clear)
+
+
+def _so_far(models: Sequence[_Audited]) -> Table:
+    """The same counts over all seeds and over those that count, whatever is there."""
+    rows = []
+    for name, some in (
+        ("all seeds", models),
+        ("without seed 0", [one for one in models if one.seed not in _LOOKED_AT]),
+    ):
+        clear = [one for one in some if one.answer != "unclear"]
+        right, wrong, alarms = _tally(clear)
+        holding = sum(one.answer == "events" for one in clear)
+        unclear = len(clear) - right - wrong
+        rows.append(
+            (
+                name,
+                f"{len(some)}",
+                f"{len(clear)}",
+                f"{right}",
+                f"{unclear}",
+                f"{wrong}",
+                f"{alarms} of {holding}",
+            )
+        )
+    return Table(
+        name="so far",
+        caption="Models of the simulators, those with a clear answer, and how many of these the audit is right, unclear and wrong "
+        "about. A false alarm: a model that holds is said to read the background. Seed 0 was seen when the threshold was set.",
+        header=("seeds", "models", "clear", "right", "unclear", "wrong", "false alarms"),
+        rows=tuple(rows),
     )
 
 
@@ -186,6 +227,7 @@ def _show(found: Found) -> Shown:
     by_system = attributed(found)
     whole = all(found.complete(**place.fields) for place in TEN_PLACES)
     tables = [
+        *([_so_far(models)] if models else []),
         _verdict_table("verdicts", "The simulators, where the cue breaks and nothing else changes.", ten),
         _verdict_table("elsewhere", "Real bearings, and three settings where something is missing.", others),
     ]
@@ -198,7 +240,8 @@ def _show(found: Found) -> Shown:
         notes=(
             "The verdict is that of `crest.audit` on the ID split: it comes from the exchange test, and sees no label and no event.",
             f"The models are those of the remedies, {REANCHORED} ones among them, and some whose attention was taught the events.",
-            "The audit's thresholds were set on development seeds. Errors of the first reported seed had been seen by then.",
+            "The audit's threshold was set on development seeds, after errors and verdicts of the first reported seed had been seen: "
+            "that seed does not count.",
             "With the cue on the event a model can read the event and still break: no test of this kind can see that.",
         ),
     )

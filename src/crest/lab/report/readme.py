@@ -121,6 +121,11 @@ def verdicts_by_place(pieces: Pieces) -> str:
     return _whole(pieces, "audit", "verdicts")
 
 
+def right_so_far(pieces: Pieces) -> str:
+    """How often the audit is right about the models that are there, as a table."""
+    return _whole(pieces, "audit", "so far")
+
+
 def orders_of_models(pieces: Pieces) -> str:
     """What orders the models by their error in the field, as a table."""
     return _whole(pieces, "audit", "attributions")
@@ -216,7 +221,11 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     "docs/claims.md": {
         verdict: claims_that(verdict) for verdict in ("does not hold", "partly", "holds", "not measured")
     },
-    "docs/audit.md": {"verdicts": verdicts_by_place, "attributions": orders_of_models},
+    "docs/audit.md": {
+        "so far": right_so_far,
+        "verdicts": verdicts_by_place,
+        "attributions": orders_of_models,
+    },
     "docs/remedies.md": {"remedies": remedies_by_place, "rule": rule_by_place},
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }
