@@ -53,7 +53,7 @@ def test_a_reader_of_events_and_a_reader_of_the_level() -> None:
     assert (good.verdict, bad.verdict) == ("events", "background")
     assert good.level is None
     assert "Leave the model as it is" in good.advice[0]
-    assert "AC coupling" in bad.advice[0]
+    assert "AC coupling" in audit(reads_level(), x).advice[0]
     assert good.error == pytest.approx(0.0, abs=0.1)
     assert good.deletion.core > 5 * good.deletion.others
     assert bad.deletion.core < 0.3
@@ -316,3 +316,11 @@ def test_conditions_beyond_what_is_looked_at_are_told() -> None:
     assert any("not among the first 20 of 40 trajectories: field" in note for note in found.notes)
     whole = audit(reads_events(), (x, knock), conditions=conditions)
     assert not any("not among the first" in note for note in whole.notes)
+
+
+def test_a_model_that_errs_as_much_as_a_constant_is_to_be_trained_first() -> None:
+    x, _, knock = knocks(64)
+    found = audit(reads_events(), (x, knock + 1000.0))
+    assert found.advice[0] == "Train it first: here it errs as much as a constant answer."
+    assert f", of a constant answer {found.exchange.constant_error:.3g}" in repr(found)
+    assert "Train it first" not in repr(audit(reads_events(), x))

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from crest.repairing.batch_forms import BatchForm, ChangedBatches, held_out, require_rereadable
+from crest.repairing.batch_forms import BatchForm, ChangedBatches, as_batches, held_out, require_rereadable
 
 Batch = namedtuple("Batch", ["signal", "target"])
 FORM = BatchForm()
@@ -126,3 +126,11 @@ def test_what_cannot_be_read_twice_is_refused(bad: object) -> None:
     with pytest.raises(ValueError, match=r"^train_batches must be a list or a DataLoader"):
         require_rereadable("train_batches", bad)
     require_rereadable("train_batches", [1])
+
+
+def test_a_tuple_of_tensors_is_one_batch() -> None:
+    batch = rows(1.0, 2.0)
+    assert as_batches(batch) == [batch]
+    assert as_batches([batch]) == [batch]
+    assert as_batches(({"x": batch[0], "y": batch[1]},)) == ({"x": batch[0], "y": batch[1]},)
+    assert as_batches(None) is None

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest.repairing import AS_IT_IS, REPAIRS
+from crest.repairing import AS_IT_IS, USUAL_REPAIRS
 from knocks_made import STEPS, fit, knocks, network, one_step, split
 
 QUICK: dict[str, Any] = {"trajectories": 16, "block": 4}
@@ -80,9 +80,9 @@ def test_the_given_model_stays_as_it_was(model: nn.Module) -> None:
     state = torch.random.get_rng_state()
     found = crest.repair(model, TRAIN, fit=keep, validation=HELD_OUT, **QUICK)
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert set(found.candidates) == {AS_IT_IS, *REPAIRS}
+    assert set(found.candidates) == {AS_IT_IS, *USUAL_REPAIRS}
     assert not found.skipped
-    assert len({id(one) for one in given}) == len(given) == len(REPAIRS) - 1
+    assert len({id(one) for one in given}) == len(given) == len(USUAL_REPAIRS) - 1
     assert all(part is not model for one in given for part in one.modules())
     after = model.state_dict()
     assert all(torch.equal(value, after[name]) for name, value in before.items())
@@ -92,7 +92,7 @@ def test_the_given_model_stays_as_it_was(model: nn.Module) -> None:
 
 
 def test_where_the_rule_cannot_tell_the_model_stays_as_it_is(model: nn.Module) -> None:
-    others = [name for name in REPAIRS if name != "re-anchored"]
+    others = [name for name in USUAL_REPAIRS if name != "re-anchored"]
     found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=others, **QUICK)
     assert found.choice.name is None
     assert found.name == AS_IT_IS

@@ -137,10 +137,14 @@ def audit(
         few=len(asked.signals) < FEWEST,
         channels_first=channels_first,
     )
+    mistaken = None if asked.targets is None else float(error(asked.answers, asked.targets))
+    advice = finding.advice
+    if mistaken is not None and tested.constant_error is not None and mistaken >= tested.constant_error:
+        advice = ("Train it first: here it errs as much as a constant answer.", *advice)
     return Audit(
         verdict=finding.verdict,
         reasons=finding.reasons,
-        advice=finding.advice,
+        advice=advice,
         trajectories=len(asked.signals),
         exchange=tested,
         level=level,
@@ -151,7 +155,7 @@ def audit(
         core_chance=None if on_core is None else on_core[1],
         concentration=None if read is None else float(read.concentration.nanmean()),
         credit=None if known is None or read is None else credit_at(read, known),
-        error=None if asked.targets is None else float(error(asked.answers, asked.targets)),
+        error=mistaken,
         by_condition=by_condition,
         notes=tuple(notes),
         traces=shown_traces(asked, read, core, known, channels),

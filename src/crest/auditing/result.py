@@ -95,7 +95,9 @@ class Audit:
         if self.error is not None:
             beside = self.exchange.exchanged_error
             other = "" if beside is None else f", on backgrounds of others {beside:.3g}"
-            lines.append(f"  error {self.error:.3g}{other}")
+            constant = self.exchange.constant_error
+            least = "" if constant is None else f", of a constant answer {constant:.3g}"
+            lines.append(f"  error {self.error:.3g}{other}{least}")
         if self.credit is not None:
             given = self.credit
             lines.append(

@@ -3,11 +3,12 @@
 from crest.repairing.repaired import AS_IT_IS, MeasuredModel, Repaired
 from crest.repairing.repairing import repair
 from crest.repairing.structure import Structure, WithFront
-from crest.repairing.treatments import REPAIRS, Treatment
+from crest.repairing.treatments import REPAIRS, USUAL_REPAIRS, Treatment
 
 __all__ = [
     "AS_IT_IS",
     "REPAIRS",
+    "USUAL_REPAIRS",
     "MeasuredModel",
     "Repaired",
     "Structure",

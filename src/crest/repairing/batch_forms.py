@@ -36,6 +36,16 @@ class JoinedBatches(NamedTuple):
     """(N, T)."""
 
 
+def as_batches(given: Any) -> Any:
+    """Batches as they are; a tuple that begins with a tensor is one batch, as `crest.audit` takes it.
+
+    Example:
+        >>> len(as_batches((torch.zeros(2, 5, 1), torch.ones(2))))
+        1
+    """
+    return [given] if isinstance(given, tuple) and given and isinstance(given[0], Tensor) else given
+
+
 @dataclass(frozen=True)
 class BatchForm:
     """Where a batch has its inputs, targets and mask: first, second and third of a tuple or list, or keys of a dict.

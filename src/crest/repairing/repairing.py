@@ -18,7 +18,14 @@ from crest.choice import choose
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.remedies.capture import part_at
-from crest.repairing.batch_forms import BatchForm, BatchParts, JoinedBatches, held_out, require_rereadable
+from crest.repairing.batch_forms import (
+    BatchForm,
+    BatchParts,
+    JoinedBatches,
+    as_batches,
+    held_out,
+    require_rereadable,
+)
 from crest.repairing.measuring import Yardstick
 from crest.repairing.repaired import AS_IT_IS, MeasuredModel, Repaired
 from crest.repairing.treatments import REPAIRS, USUAL_REPAIRS
@@ -104,6 +111,7 @@ def repair(
     original = _checked(model, pooling, head, fit, remedies)
     require("seed", seed, "be a whole number, 0 or more")
     require_choice("by", by, ("error", "share"))
+    train_batches, validation, field = map(as_batches, (train_batches, validation, field))
     require_rereadable("train_batches", train_batches)
     form, say = BatchForm(keys), tell or _silent
     notes: list[str] = []
