@@ -143,6 +143,18 @@ def test_epochs_without_validation_have_a_row_too() -> None:
     assert len(fit.logger.watched()) == 3
 
 
+def test_a_loader_that_comes_with_a_later_validation_is_waited_for() -> None:
+    callback = LightningWatch()
+    fit = trainer([callback], max_epochs=4, check_val_every_n_epoch=2, num_sanity_val_steps=0)
+    fit.fit(module(), loader(TRAIN), loader(HELD))
+    # The first validation ends epoch 1; from then on there is data, with validation or without.
+    assert [row.epoch for row in callback.watch.history] == [1, 2, 3]
+    # A trainer of its own has no loader yet either, also where another module was watched before.
+    fit = trainer([callback], max_epochs=2, check_val_every_n_epoch=2, num_sanity_val_steps=0)
+    fit.fit(module(), loader(TRAIN), loader(HELD))
+    assert [row.epoch for row in callback.watch.history] == [1]
+
+
 def test_the_sanity_check_and_a_validation_outside_of_training_are_no_rows() -> None:
     callback, model = LightningWatch(), module()
     fit = trainer([callback], num_sanity_val_steps=2, max_epochs=1)

@@ -39,7 +39,8 @@ class LightningWatch(_Callback):  # type: ignore[misc]
     """A `crest.Watch` of the module that a Lightning trainer fits, logged by `log_dict` beside the losses.
 
     A row is measured and logged at the end of each validation in an epoch that `every` asks for, the sanity check aside; in an
-    epoch without validation, when the training epoch ends. So checkpoints and early stopping can monitor
+    epoch without validation, when the training epoch ends. Where the validation loader is watched, epochs before the first
+    validation can be without a row, since Lightning has not made the loader yet. So checkpoints and early stopping can monitor
     `crest/moved` or `crest/exchanged_error`. Each process of a distributed training measures what its own loader gives, and
     the mean is logged.
 
@@ -103,7 +104,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Make the watch, unless its data comes with the first validation: a mistake shows before the first epoch."""
         self._logged = None
-        if self._batches is not None or trainer.val_dataloaders is not None or not trainer.enable_validation:
+        if not self._waits(trainer, pl_module):
             self._watch_of(trainer, pl_module)
 
     def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
@@ -113,7 +114,8 @@ class LightningWatch(_Callback):  # type: ignore[misc]
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Measure and log, if no validation of this epoch did."""
-        if self._logged != trainer.current_epoch:
+        # Loaders are there from the first validation on: epochs before it have no row, unless batches were given.
+        if self._logged != trainer.current_epoch and not self._waits(trainer, pl_module):
             self._log(trainer, pl_module)
 
     def _log(self, trainer: Any, pl_module: Any) -> None:
@@ -121,8 +123,17 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         self._logged = trainer.current_epoch
         pl_module.log_dict(numbers, on_step=False, on_epoch=True, batch_size=1, sync_dist=True)
 
+    def _asked(self, pl_module: Any) -> Any:
+        return pl_module if self._model is None else part_at(pl_module, "model", self._model)
+
+    def _waits(self, trainer: Any, pl_module: Any) -> bool:
+        """Whether the data is still to come with the first validation."""
+        if self.watch is not None and self.watch.model is self._asked(pl_module):
+            return False
+        return self._batches is None and trainer.val_dataloaders is None and trainer.enable_validation
+
     def _watch_of(self, trainer: Any, pl_module: Any) -> Watch:
-        model = pl_module if self._model is None else part_at(pl_module, "model", self._model)
+        model = self._asked(pl_module)
         # A module that is fitted once more goes on with its history.
         if self.watch is None or self.watch.model is not model:
             batches = _first(trainer.val_dataloaders) if self._batches is None else self._batches
