@@ -181,10 +181,26 @@ def test_training_gives_the_same_bits_with_the_callback_and_without(sanity: int)
 
 
 def test_a_part_of_the_module_can_be_asked() -> None:
-    whole, part = LightningWatch(HELD), LightningWatch(HELD, model="net", features="0")
-    trainer([whole, part], max_epochs=1).fit(module(), loader(TRAIN))
-    assert part.watch.history[0].exchange == whole.watch.history[0].exchange
+    whole = LightningWatch(HELD)
+    part = LightningWatch((HELD[0][:16], HELD[1][:16]), model="net", features="0", prefix="net/")
+    same = LightningWatch(HELD, model="net", prefix="")
+    fit = trainer([whole, part, same], max_epochs=1)
+    fit.fit(module(), loader(TRAIN))
+    assert same.watch.history[0].exchange == whole.watch.history[0].exchange
     assert part.watch.model is whole.watch.model.net
+    # Each logs its own numbers, and not the mean of all.
+    logged = {name: value for row in fit.logger.rows for name, value in row.items()}
+    for callback, prefix in ((whole, "crest/"), (part, "net/"), (same, "")):
+        for name, value in callback.watch.history[0].to_dict(prefix).items():
+            assert logged[name] == pytest.approx(value, rel=1e-6), name
+    assert logged["net/moved"] != pytest.approx(logged["crest/moved"], rel=1e-3)
+
+
+def test_two_callbacks_of_one_prefix_are_refused_before_the_first_epoch() -> None:
+    both = [LightningWatch(HELD), LightningWatch(HELD, model="net")]
+    with pytest.raises(ValueError, match="prefix must be another one for each .* got 'crest/' twice"):
+        trainer(both, max_epochs=1).fit(module(), loader(TRAIN))
+    assert [one.watch for one in both] == [None, None]
 
 
 def test_a_module_that_is_fitted_again_goes_on_with_its_history() -> None:
@@ -240,6 +256,8 @@ def test_it_works_alone_in_pytorch_lightning_too(monkeypatch: pytest.MonkeyPatch
         ({"model": 3}, "model must be text or None, got 3"),
         ({"trajectories": 1}, "trajectories must be"),
         ({"answer": 3}, "answer must be callable"),
+        ({"prefix": 3}, "prefix must be text, got 3"),
+        ({"prefix": None}, "prefix must be text, got None"),
     ],
 )
 def test_bad_settings_are_refused_at_once(given: dict[str, Any], message: str) -> None:

@@ -160,6 +160,12 @@ def test_every_second_epoch() -> None:
     assert watch.history[0].exchange == watch.history[2].exchange
 
 
+def test_names_have_the_prefix_that_was_asked_for() -> None:
+    plain, named = Watch(level, X)(0), Watch(level, X, prefix="train/")(0)
+    assert named == {name.replace("crest/", "train/"): value for name, value in plain.items()}
+    assert Watch(level, X, prefix="")(0)["moved"] == plain["crest/moved"]
+
+
 def test_only_so_many_trajectories_are_read_and_exchanged() -> None:
     read = []
 
@@ -278,6 +284,7 @@ def test_few_trajectories_give_no_verdict() -> None:
         ({"trajectories": 1}, "trajectories must be a whole number, 2 or more"),
         ({"batch_size": 0}, "batch_size must be"),
         ({"seed": -1}, "seed must be"),
+        ({"prefix": 3}, "prefix must be text, got 3"),
         ({"model": network(), "features": "nowhere"}, "features must name a module"),
         ({"model": network(), "head": "nowhere"}, "head must name a module"),
     ],

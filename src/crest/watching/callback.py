@@ -61,6 +61,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         trajectories: as in `crest.Watch`.
         batch_size: as in `crest.Watch`.
         seed: as in `crest.Watch`.
+        prefix: as in `crest.Watch`. Each of several callbacks needs its own.
 
     Attributes:
         watch: the `crest.Watch`, with its history; None before training starts.
@@ -88,22 +89,29 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         trajectories: int = WATCHED,
         batch_size: int = BATCH,
         seed: int = 0,
+        prefix: str = "crest/",
     ) -> None:
         require_settings(
             every=every, kind=kind, sigma=sigma, trajectories=trajectories, batch_size=batch_size, seed=seed
         )
         self.watch: Watch | None = None
-        self._batches, self._model = batches, model
+        self._batches, self._model, self._prefix = batches, model, prefix
         self._settings: dict[str, Any] = {
             "every": every, "events": events, "features": features, "head": head, "channels_first": channels_first,
             "answer": answer, "kind": kind, "sigma": sigma, "error": error, "trajectories": trajectories,
-            "batch_size": batch_size, "seed": seed,
+            "batch_size": batch_size, "seed": seed, "prefix": prefix,
         }  # fmt: skip
         self._logged: int | None = None
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Make the watch, unless its data comes with the first validation: a mistake shows before the first epoch."""
         self._logged = None
+        # Lightning knows a number by its name, and would log the mean of both.
+        watches = [one for one in trainer.callbacks if isinstance(one, LightningWatch)]
+        if sum(one._prefix == self._prefix for one in watches) > 1:
+            raise ValueError(
+                f"prefix must be another one for each LightningWatch of a trainer, got {self._prefix!r} twice"
+            )
         if not self._waits(trainer, pl_module):
             self._watch_of(trainer, pl_module)
 

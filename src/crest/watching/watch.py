@@ -74,6 +74,7 @@ class Watch:
             predictions for each.
         batch_size: how many are predicted at once.
         seed: of what is drawn.
+        prefix: in front of each name that is returned, so that several watches can share a logger.
 
     Attributes:
         model: the model.
@@ -117,6 +118,7 @@ class Watch:
         trajectories: int = WATCHED,
         batch_size: int = BATCH,
         seed: int = 0,
+        prefix: str = "crest/",
     ) -> None:
         if not callable(model):
             raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
@@ -131,7 +133,7 @@ class Watch:
         self.history: list[WatchedEpoch] = []
         self._features, self._head, self._answer = features, head, answer
         self._kind, self._sigma, self._error = kind, sigma, error
-        self._seed, self._batch_size = seed, batch_size
+        self._seed, self._batch_size, self._prefix = seed, batch_size, prefix
         # Even a loader that does not shuffle draws a number when it is opened.
         with undisturbed(*_generators(batches)):
             self._given = gathered(batches, trajectories)
@@ -167,7 +169,7 @@ class Watch:
         except _NotFiniteError:
             row = self._diverged(int(epoch))
         self.history.append(row)
-        return row.to_dict()
+        return row.to_dict(self._prefix)
 
     def __repr__(self) -> str:
         head = f"Watch of {len(self._given.inputs)} trajectories"
