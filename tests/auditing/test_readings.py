@@ -2,10 +2,19 @@
 
 import pytest
 import torch
+from torch import nn
 
 from crest.auditing.asked import Asked, asked_about
 from crest.auditing.given import Given
-from crest.auditing.readings import Readings, core_of, deletions, sharp_share
+from crest.auditing.interface import find_interface
+from crest.auditing.readings import (
+    FeaturesNotFiniteError,
+    Readings,
+    core_of,
+    deletions,
+    readings,
+    sharp_share,
+)
 
 EVENT = 40
 
@@ -52,3 +61,31 @@ def test_noise_has_no_sharp_core() -> None:
     valid = torch.ones(16, 100, dtype=torch.bool)
     assert sharp_share(with_bursts(), valid) == 1.0
     assert sharp_share(with_bursts(size=0.0), valid) < 0.5
+
+
+def read_of(model: nn.Module, x: torch.Tensor) -> Readings:
+    """Readings of a model that takes (B, T, C), in evaluation mode."""
+    asked = asking(model.eval(), x)
+    return readings(model, asked, find_interface(model, asked.ask, x[:2], steps=x.shape[1]))
+
+
+class Pooled(nn.Module):
+    """Features behind a ReLU; what the head reads is their mean, or the first of them."""
+
+    def __init__(self, first: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(1000)
+        self.features, self.active, self.head = nn.Linear(1, 6), nn.ReLU(), nn.Linear(6, 1)
+        self.first = first
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        features = self.active(self.features(x))
+        return self.head((features[:, 0] if self.first else features.mean(1)).tanh())
+
+
+def test_features_that_are_not_finite_have_an_error_of_their_own() -> None:
+    model = Pooled()
+    with torch.no_grad():
+        model.features.bias[0] = torch.inf
+    with pytest.raises(FeaturesNotFiniteError, match="features must be finite numbers"), torch.no_grad():
+        read_of(model, with_bursts())

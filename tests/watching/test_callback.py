@@ -198,7 +198,7 @@ def test_a_part_of_the_module_can_be_asked() -> None:
 
 def test_two_callbacks_of_one_prefix_are_refused_before_the_first_epoch() -> None:
     both = [LightningWatch(HELD), LightningWatch(HELD, model="net")]
-    with pytest.raises(ValueError, match="prefix must be another one for each .* got 'crest/' twice"):
+    with pytest.raises(ValueError, match=r"prefix must be another one for each .* got 'crest/' twice"):
         trainer(both, max_epochs=1).fit(module(), loader(TRAIN))
     assert [one.watch for one in both] == [None, None]
 

@@ -231,6 +231,28 @@ def test_a_training_that_diverges_goes_on_and_the_row_says_so() -> None:
     assert math.isfinite(watch(2)["crest/moved"])
 
 
+@pytest.mark.parametrize("named", [{}, {"features": "0", "head": "4"}])
+def test_features_that_overflow_behind_a_bounded_activation_leave_the_credit_unknown(named: Any) -> None:
+    torch.manual_seed(1000)
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Tanh(), nn.Linear(4, 1)
+    )
+    watch = Watch(model, (X, Y), events=EVENTS, **named)
+    sound = watch(0)
+    with torch.no_grad():
+        model[0].bias[0] = math.inf
+    numbers = watch(1)
+    assert set(numbers) == set(sound)
+    unknown = {"core_credit", "core_chance", "cie", "precision", "ecm", "chance"}
+    assert {name for name, value in numbers.items() if math.isnan(value)} == {
+        f"crest/{one}" for one in unknown
+    }
+    assert watch.notes[-1] == "the model's features are not finite in epoch 1"
+    # Before the first epoch it is a mistake.
+    with pytest.raises(ValueError, match="features must be finite numbers, got NaN or infinity from '0'"):
+        Watch(model, (X, Y))
+
+
 def test_without_any_event_the_credit_is_unknown() -> None:
     numbers = Watch(network(), X, events=torch.zeros_like(EVENTS))(0)
     assert math.isnan(numbers["crest/cie"])

@@ -21,6 +21,10 @@ _DRAWS = 10
 """Places that are tried for the stretches of the core. Our choice: docs/choices.md#audit"""
 
 
+class FeaturesNotFiniteError(ValueError):
+    """Features, or a pooled vector, with NaN or infinity; the answers can be finite all the same."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Readings:
     """What the pooling interface showed, for all audited trajectories."""
@@ -56,6 +60,9 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
         model: any module, in evaluation mode.
         asked: what it is asked about.
         interface: where its features and its pooled vector are.
+
+    Raises:
+        FeaturesNotFiniteError: if features or pooled vectors have NaN or infinity.
     """
     scores, profiles, masks = [], [], []
     readout = CrestReadout(run_up=0)
@@ -66,7 +73,7 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
             asked.ask(x, given)
             features, pooled = (part.float().cpu() for part in last())
             if not bool(torch.isfinite(features).all() and torch.isfinite(pooled).all()):
-                raise ValueError(
+                raise FeaturesNotFiniteError(
                     f"features must be finite numbers, got NaN or infinity from {interface.features!r}"
                 )
             features = interface.active(features)

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 from crest.auditing.asked import Asked, asked_about, order_of_axes
 from crest.auditing.given import gathered, require_in_order
 from crest.auditing.looking import credit_at, known_events, looked_into
-from crest.auditing.readings import Readings, core_of
+from crest.auditing.readings import FeaturesNotFiniteError, Readings, core_of
 from crest.auditing.verdict import FEWEST, verdict_of
 from crest.background import SIGMA
 from crest.background.separation import background_of
@@ -56,7 +56,7 @@ class Watch:
     The same trajectories, exchanged in the same way, each time: what moves from row to row is the model. It is left exactly
     as it was, with its mode, hooks, gradients, and the states of all global generators: training gives the same bits with
     a watch and without. The model is asked once when the watch is made, so that a mistake shows before the first epoch.
-    If its answers are not finite later, the row has NaN, and training goes on.
+    If its answers are not finite later, the row has NaN, and training goes on; so it does for the credit if its features are not.
 
     Args:
         model: any module or function. A module is asked in evaluation mode and without gradients.
@@ -209,6 +209,14 @@ class Watch:
         self.notes = tuple(notes)
         return read
 
+    def _read_finite(self, asked: Asked, epoch: int) -> Readings | None:
+        """The same, or None where the features are not finite: behind a bounded activation the answers can be."""
+        try:
+            return self._read(asked)
+        except FeaturesNotFiniteError:
+            self.notes = (*self._assumed, f"the model's features are not finite in epoch {epoch}")
+            return None
+
     def _measured(self, epoch: int) -> WatchedEpoch:
         with self._quietly():
             asked = self._asked(_finite(self._answer))
@@ -217,9 +225,9 @@ class Watch:
                 error=self._error, sigma=self._sigma, trajectories=len(asked.signals),
                 batch_size=self._batch_size, seed=self._seed,
             )  # fmt: skip
-            read = self._read(asked)
+            read = self._read_finite(asked, epoch)
             error = None if asked.targets is None else float(self._error(asked.answers, asked.targets))
-        share, chance, credit = None, None, None
+        share, chance, credit = self._unread
         if read is not None:
             share, chance = (float(part.mean()) for part in read.on(self._core))
             if self._events is not None:
@@ -234,11 +242,18 @@ class Watch:
             credit=credit,
         )
 
+    @property
+    def _unread(self) -> tuple[float | None, float | None, CreditMeans | None]:
+        """Credit on the core, its chance and that on events where nothing was read: NaN, or None if nothing ever is."""
+        if not self._looked_into:
+            return None, None, None
+        return math.nan, math.nan, None if self._events is None else _NO_CREDIT
+
     def _diverged(self, epoch: int) -> WatchedEpoch:
         """NaN under the same names."""
         self.notes = (*self._assumed, f"the model's answers are not finite in epoch {epoch}")
         wanted = None if self._given.targets is None else math.nan
-        inside = math.nan if self._looked_into else None
+        share, chance, credit = self._unread
         unknown = (math.nan, math.nan)
         return WatchedEpoch(
             epoch=epoch,
@@ -249,9 +264,9 @@ class Watch:
                 kind=self._kind, trajectories=len(self._given.inputs), constant_error=wanted, exchanged_error=wanted,
             ),
             error=wanted,
-            core_credit=inside,
-            core_chance=inside,
-            credit=_NO_CREDIT if self._looked_into and self._events is not None else None,
+            core_credit=share,
+            core_chance=chance,
+            credit=credit,
         )  # fmt: skip
 
 
