@@ -253,6 +253,21 @@ def test_features_that_overflow_behind_a_bounded_activation_leave_the_credit_unk
         Watch(model, (X, Y))
 
 
+def test_with_dead_units_the_credit_is_unknown_and_no_step_is_a_token() -> None:
+    torch.manual_seed(1000)
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 5), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    watch = Watch(model, (X, Y))
+    chance = watch(0)["crest/core_chance"]
+    with torch.no_grad():
+        model[0].bias.fill_(-100.0)
+    numbers = watch(1)
+    assert math.isnan(numbers["crest/core_credit"])
+    assert numbers["crest/core_chance"] == chance
+    assert not any("token" in note for note in watch.notes)
+
+
 def test_without_any_event_the_credit_is_unknown() -> None:
     numbers = Watch(network(), X, events=torch.zeros_like(EVENTS))(0)
     assert math.isnan(numbers["crest/cie"])

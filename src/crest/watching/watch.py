@@ -229,7 +229,7 @@ class Watch:
             error = None if asked.targets is None else float(self._error(asked.answers, asked.targets))
         share, chance, credit = self._unread
         if read is not None:
-            share, chance = (float(part.mean()) for part in read.on(self._core))
+            share, chance = read.means_on(self._core)
             if self._events is not None:
                 credit = credit_at(read, self._events) or _NO_CREDIT
         return WatchedEpoch(
