@@ -230,6 +230,29 @@ def test_early_stopping_can_monitor_it() -> None:
     assert fit.current_epoch == 2
 
 
+@pytest.mark.parametrize(("patience", "epochs"), [(2, 3), (4, 5), (7, 8)])
+def test_between_rows_early_stopping_sees_the_last_value_again(patience: int, epochs: int) -> None:
+    """So `patience` must exceed `every`: what does not get better is counted in epochs, not in rows."""
+    callback = LightningWatch(every=3)
+    stopping = lightning.callbacks.EarlyStopping("crest/moved", patience=patience, min_delta=1e9)
+    fit = trainer([callback, stopping], max_epochs=9)
+    fit.fit(module(), loader(TRAIN), loader(HELD))
+    assert fit.current_epoch == epochs
+    assert len(callback.watch.history) == math.ceil(epochs / 3)
+
+
+@pytest.mark.parametrize(("check", "epochs"), [(True, 1), (False, 3)])
+def test_a_constant_model_ends_early_stopping_that_checks_for_finite_values(check: bool, epochs: int) -> None:
+    model = module()
+    torch.nn.init.zeros_(model.net[-1].weight)
+    model.net.requires_grad_(False)
+    model.net[-1].bias.requires_grad_(True)
+    stopping = lightning.callbacks.EarlyStopping("crest/moved", patience=9, check_finite=check)
+    fit = trainer([LightningWatch(), stopping], max_epochs=3)
+    fit.fit(model, loader(TRAIN), loader(HELD))
+    assert fit.current_epoch == epochs
+
+
 def test_it_works_alone_in_pytorch_lightning_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """One code under two names: the base class is that of the package which the user has loaded."""
     other = importlib.import_module("pytorch_lightning")

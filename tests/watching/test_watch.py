@@ -322,6 +322,12 @@ def test_few_trajectories_give_no_verdict() -> None:
         ({"batch_size": 0}, "batch_size must be"),
         ({"seed": -1}, "seed must be"),
         ({"prefix": 3}, "prefix must be text, got 3"),
+        ({"error": lambda got, wanted: got - wanted}, r"error must return one number, got shape \(32,\)"),
+        ({"error": lambda got, wanted: None}, "error must return one number, got NoneType"),
+        (
+            {"model": lambda x: x[:, 0, :3], "batches": (X, torch.arange(len(X)) % 4)},
+            "targets must be classes from 0 to 2, as many as the predictions have, got 0 to 3",
+        ),
         ({"model": network(), "features": "nowhere"}, "features must name a module"),
         ({"model": network(), "head": "nowhere"}, "head must name a module"),
     ],

@@ -150,6 +150,7 @@ class Watch:
             asked = self._asked(answer)
             self._events = known_events(events, asked)
             read = self._read(asked)
+            self._error_on(asked)
             self._core = core_of(asked.signals, asked.valid, sigma).cpu()
         self._looked_into = read is not None
 
@@ -209,6 +210,16 @@ class Watch:
         self.notes = tuple(notes)
         return read
 
+    def _error_on(self, asked: Asked) -> float | None:
+        if asked.targets is None:
+            return None
+        found: Any = self._error(asked.answers, asked.targets)
+        try:
+            return float(found)
+        except (TypeError, ValueError, RuntimeError) as error:
+            got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
+            raise ValueError(f"error must return one number, got {got}") from error
+
     def _read_finite(self, asked: Asked, epoch: int) -> Readings | None:
         """The same, or None where the features are not finite: behind a bounded activation the answers can be."""
         try:
@@ -226,7 +237,7 @@ class Watch:
                 batch_size=self._batch_size, seed=self._seed,
             )  # fmt: skip
             read = self._read_finite(asked, epoch)
-            error = None if asked.targets is None else float(self._error(asked.answers, asked.targets))
+            error = self._error_on(asked)
         share, chance, credit = self._unread
         if read is not None:
             share, chance = read.means_on(self._core)
