@@ -25,24 +25,10 @@ from crest.probes.exchanged import Exchange
 from crest.probes.result import CreditMeans
 from crest.rng import undisturbed
 from crest.watching.row import WatchedEpoch
+from crest.watching.table import table_of
 
 WATCHED = 64
 """How many trajectories are looked at. Our choice: docs/choices.md#watch"""
-_SHOWN = 10
-_HEADINGS = {
-    "transient": "transient",
-    "background": "background",
-    "interaction": "both",
-    "moved": "moved",
-    "error": "error",
-    "exchanged_error": "exchanged",
-    "core_credit": "on core",
-    "cie": "CiE@1",
-    "precision": "Prec@|E|",
-    "ecm": "ECM",
-    "chance": "chance",
-}
-"""Columns of the printed history, by the names of `WatchedEpoch.to_dict`."""
 
 
 class _NotFiniteError(ArithmeticError):
@@ -173,19 +159,7 @@ class Watch:
         return row.to_dict(self._prefix)
 
     def __repr__(self) -> str:
-        head = f"Watch of {len(self._given.inputs)} trajectories"
-        if not self.history:
-            return f"{head}, no epoch yet"
-        names = [name for name in _HEADINGS if any(name in row.to_dict("") for row in self.history)]
-        shown = self.history[-_SHOWN:]
-        if len(shown) < len(self.history):
-            head += f", the last {len(shown)} of {len(self.history)} rows"
-        lines = [head, _line("epoch", [_HEADINGS[name] for name in names], names, "verdict")]
-        for row in shown:
-            numbers = row.to_dict("")
-            cells = [f"{numbers[name]:.3f}" if name in numbers else "" for name in names]
-            lines.append(_line(str(row.epoch), cells, names, row.verdict))
-        return "\n".join(lines)
+        return table_of(f"Watch of {len(self._given.inputs)} trajectories", self.history)
 
     @contextlib.contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -321,9 +295,3 @@ def _finite(answer: Callable[[Any], Tensor] | None) -> Callable[[Any], Any]:
         return found
 
     return checked
-
-
-def _line(epoch: str, cells: list[str], names: list[str], verdict: str) -> str:
-    widths = [max(len(_HEADINGS[name]), 5) for name in names]
-    columns = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
-    return "  ".join([f"  {epoch:>5}", *columns, verdict])
