@@ -144,7 +144,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
     slow = {"signals": series(), "mask": mask()}
     watched = {
         "every": 1, "events": events(), "features": None, "head": None, "channels_first": False, "answer": taken,
-        "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0,
+        "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0, "prefix": "crest/",
     }  # fmt: skip
     weights = {
         name: {"width": 2} for name in ("AttentionReadout", "WindowedReadout", "GatedAttentionReadout")

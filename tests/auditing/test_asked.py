@@ -39,3 +39,17 @@ def test_a_mask_that_leaves_nothing_is_named() -> None:
 def test_answers_with_a_time_axis_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^model must return .* got \(6, 30, 2\) .* pass answer="):
         asked_about(lambda x: x, Given(X, None, None), channels_first=False, answer=None, batch_size=4)
+
+
+@pytest.mark.parametrize("wrong", [-1, 2])
+def test_targets_of_logits_are_their_classes(wrong: int) -> None:
+    def asked(answer, targets: torch.Tensor) -> None:
+        asked_about(answer, Given(X, targets, None), channels_first=False, answer=None, batch_size=4)
+
+    targets = torch.tensor([0, 1, 0, 1, 0, 1])
+    asked(lambda x: x[:, 0], targets)
+    targets[3] = wrong
+    # One number is no logits.
+    asked(lambda x: x[:, 0, :1], targets)
+    with pytest.raises(ValueError, match=r"^targets must be classes from 0 to 1, .* got (-1 to 1|0 to 2)$"):
+        asked(lambda x: x[:, 0], targets)

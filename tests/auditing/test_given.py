@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 from crest.auditing.given import gathered, require_in_order
 
@@ -54,8 +63,52 @@ def test_messages(batches: object, message: str) -> None:
         gathered(batches, 10)
 
 
-def test_a_loader_that_shuffles_is_not_in_order() -> None:
-    for batches in (X, [X], DataLoader(X, batch_size=2)):
-        require_in_order(batches)
-    with pytest.raises(ValueError, match="batches must come in the order of events and conditions"):
-        require_in_order(DataLoader(X, batch_size=2, shuffle=True))
+class Backwards(BatchSampler):
+    """A batch sampler with an order of its own."""
+
+    def __iter__(self):
+        yield from reversed(list(super().__iter__()))
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(X)
+
+
+SHUFFLED = {
+    "RandomSampler": DataLoader(X, batch_size=2, shuffle=True),
+    "DistributedSampler": DataLoader(X, sampler=DistributedSampler(X, 2, 0, shuffle=False)),
+    "SubsetRandomSampler": DataLoader(X, batch_size=2, sampler=SubsetRandomSampler(range(4))),
+    "WeightedRandomSampler": DataLoader(X, batch_size=2, sampler=WeightedRandomSampler([1.0] * 4, 4)),
+    "list": DataLoader(X, batch_size=2, sampler=[3, 2, 1, 0]),
+    "RandomSampler ": DataLoader(X, batch_sampler=BatchSampler(RandomSampler(X), 2, False)),
+    "Backwards": DataLoader(X, batch_sampler=Backwards(SequentialSampler(X), 2, False)),
+    "_InfiniteConstantSampler": DataLoader(Stream(), batch_size=2),
+}
+"""Loaders by the name of what orders them."""
+
+
+@pytest.mark.parametrize("name", SHUFFLED)
+def test_a_loader_with_an_order_of_its_own_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^batches must come in the order .* got one with {name.strip()}$"):
+        require_in_order(SHUFFLED[name])
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        X,
+        [X],
+        (X, Y),
+        iter([X]),
+        {"x": X},
+        DataLoader(X, batch_size=2),
+        DataLoader(X, batch_size=2, drop_last=True),
+        DataLoader(X, batch_size=None),
+        DataLoader(X, batch_sampler=BatchSampler(SequentialSampler(X), 2, False)),
+    ],
+)
+def test_what_comes_as_it_lies_is_in_order(batches: object) -> None:
+    require_in_order(batches)
+    if isinstance(batches, DataLoader):
+        assert torch.equal(torch.cat([batch.reshape(-1, 3, 2) for batch in batches]), X)

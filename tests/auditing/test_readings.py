@@ -1,11 +1,22 @@
 """Credit on the core, how concentrated it is, and what the answers lose without it."""
 
+import math
+
 import pytest
 import torch
+from torch import nn
 
 from crest.auditing.asked import Asked, asked_about
 from crest.auditing.given import Given
-from crest.auditing.readings import Readings, core_of, deletions, sharp_share
+from crest.auditing.interface import find_interface
+from crest.auditing.readings import (
+    FeaturesNotFiniteError,
+    Readings,
+    core_of,
+    deletions,
+    readings,
+    sharp_share,
+)
 
 EVENT = 40
 
@@ -33,6 +44,13 @@ def test_credit_on_steps_and_its_concentration() -> None:
     share, chance = read.on(steps)
     assert share.tolist() == [0.5, 0.25, 0.0]
     assert chance.tolist() == [0.25] * 3
+    # A trajectory without any credit tells nothing of where it is.
+    assert read.means_on(steps) == (0.375, 0.25)
+    nothing = Readings(
+        scores=0 * credit, credit=0 * credit, mask=mask, transience=credit, token=False
+    ).means_on(steps)
+    assert math.isnan(nothing[0])
+    assert nothing[1] == 0.25
 
 
 def test_the_core_is_where_the_burst_is_and_as_many_steps_are_taken_elsewhere() -> None:
@@ -52,3 +70,49 @@ def test_noise_has_no_sharp_core() -> None:
     valid = torch.ones(16, 100, dtype=torch.bool)
     assert sharp_share(with_bursts(), valid) == 1.0
     assert sharp_share(with_bursts(size=0.0), valid) < 0.5
+
+
+def read_of(model: nn.Module, x: torch.Tensor) -> Readings:
+    """Readings of a model that takes (B, T, C), in evaluation mode."""
+    asked = asking(model.eval(), x)
+    return readings(model, asked, find_interface(model, asked.ask, x[:2], steps=x.shape[1]))
+
+
+class Pooled(nn.Module):
+    """Features behind a ReLU; what the head reads is their mean, or the first of them."""
+
+    def __init__(self, first: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(1000)
+        self.features, self.active, self.head = nn.Linear(1, 6), nn.ReLU(), nn.Linear(6, 1)
+        self.first = first
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        features = self.active(self.features(x))
+        return self.head(features[:, 0] if self.first else features.mean(1)).tanh()
+
+
+def test_features_that_are_not_finite_have_an_error_of_their_own() -> None:
+    model = Pooled()
+    with torch.no_grad():
+        model.features.bias[0] = torch.inf
+    with pytest.raises(FeaturesNotFiniteError, match="features must be finite numbers"), torch.no_grad():
+        read_of(model, with_bursts())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("value", [-100.0, 100.0])
+def test_features_that_are_the_same_at_each_step_have_no_token(value: float) -> None:
+    dead = Pooled()
+    dead.features.weight.zero_()
+    dead.features.bias.fill_(value)
+    read = read_of(dead, with_bursts())
+    assert not read.token
+    assert read.credit.shape == (16, 100)
+    assert (read.credit.sum(1) > 0).tolist() == [value > 0] * 16
+
+
+@torch.no_grad()
+def test_a_step_that_the_head_reads_as_it_is_counts_as_a_token() -> None:
+    assert read_of(Pooled(first=True), with_bursts()).token
+    assert not read_of(Pooled(), with_bursts()).token

@@ -143,6 +143,18 @@ def test_epochs_without_validation_have_a_row_too() -> None:
     assert len(fit.logger.watched()) == 3
 
 
+def test_a_loader_that_comes_with_a_later_validation_is_waited_for() -> None:
+    callback = LightningWatch()
+    fit = trainer([callback], max_epochs=4, check_val_every_n_epoch=2, num_sanity_val_steps=0)
+    fit.fit(module(), loader(TRAIN), loader(HELD))
+    # The first validation ends epoch 1; from then on there is data, with validation or without.
+    assert [row.epoch for row in callback.watch.history] == [1, 2, 3]
+    # A trainer of its own has no loader yet either, also where another module was watched before.
+    fit = trainer([callback], max_epochs=2, check_val_every_n_epoch=2, num_sanity_val_steps=0)
+    fit.fit(module(), loader(TRAIN), loader(HELD))
+    assert [row.epoch for row in callback.watch.history] == [1]
+
+
 def test_the_sanity_check_and_a_validation_outside_of_training_are_no_rows() -> None:
     callback, model = LightningWatch(), module()
     fit = trainer([callback], num_sanity_val_steps=2, max_epochs=1)
@@ -169,10 +181,26 @@ def test_training_gives_the_same_bits_with_the_callback_and_without(sanity: int)
 
 
 def test_a_part_of_the_module_can_be_asked() -> None:
-    whole, part = LightningWatch(HELD), LightningWatch(HELD, model="net", features="0")
-    trainer([whole, part], max_epochs=1).fit(module(), loader(TRAIN))
-    assert part.watch.history[0].exchange == whole.watch.history[0].exchange
+    whole = LightningWatch(HELD)
+    part = LightningWatch((HELD[0][:16], HELD[1][:16]), model="net", features="0", prefix="net/")
+    same = LightningWatch(HELD, model="net", prefix="")
+    fit = trainer([whole, part, same], max_epochs=1)
+    fit.fit(module(), loader(TRAIN))
+    assert same.watch.history[0].exchange == whole.watch.history[0].exchange
     assert part.watch.model is whole.watch.model.net
+    # Each logs its own numbers, and not the mean of all.
+    logged = {name: value for row in fit.logger.rows for name, value in row.items()}
+    for callback, prefix in ((whole, "crest/"), (part, "net/"), (same, "")):
+        for name, value in callback.watch.history[0].to_dict(prefix).items():
+            assert logged[name] == pytest.approx(value, rel=1e-6), name
+    assert logged["net/moved"] != pytest.approx(logged["crest/moved"], rel=1e-3)
+
+
+def test_two_callbacks_of_one_prefix_are_refused_before_the_first_epoch() -> None:
+    both = [LightningWatch(HELD), LightningWatch(HELD, model="net")]
+    with pytest.raises(ValueError, match=r"prefix must be another one for each .* got 'crest/' twice"):
+        trainer(both, max_epochs=1).fit(module(), loader(TRAIN))
+    assert [one.watch for one in both] == [None, None]
 
 
 def test_a_module_that_is_fitted_again_goes_on_with_its_history() -> None:
@@ -202,6 +230,29 @@ def test_early_stopping_can_monitor_it() -> None:
     assert fit.current_epoch == 2
 
 
+@pytest.mark.parametrize(("patience", "epochs"), [(2, 3), (4, 5), (7, 8)])
+def test_between_rows_early_stopping_sees_the_last_value_again(patience: int, epochs: int) -> None:
+    """So `patience` must exceed `every`: what does not get better is counted in epochs, not in rows."""
+    callback = LightningWatch(every=3)
+    stopping = lightning.callbacks.EarlyStopping("crest/moved", patience=patience, min_delta=1e9)
+    fit = trainer([callback, stopping], max_epochs=9)
+    fit.fit(module(), loader(TRAIN), loader(HELD))
+    assert fit.current_epoch == epochs
+    assert len(callback.watch.history) == math.ceil(epochs / 3)
+
+
+@pytest.mark.parametrize(("check", "epochs"), [(True, 1), (False, 3)])
+def test_a_constant_model_ends_early_stopping_that_checks_for_finite_values(check: bool, epochs: int) -> None:
+    model = module()
+    torch.nn.init.zeros_(model.net[-1].weight)
+    model.net.requires_grad_(False)
+    model.net[-1].bias.requires_grad_(True)
+    stopping = lightning.callbacks.EarlyStopping("crest/moved", patience=9, check_finite=check)
+    fit = trainer([LightningWatch(), stopping], max_epochs=3)
+    fit.fit(model, loader(TRAIN), loader(HELD))
+    assert fit.current_epoch == epochs
+
+
 def test_it_works_alone_in_pytorch_lightning_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """One code under two names: the base class is that of the package which the user has loaded."""
     other = importlib.import_module("pytorch_lightning")
@@ -228,6 +279,8 @@ def test_it_works_alone_in_pytorch_lightning_too(monkeypatch: pytest.MonkeyPatch
         ({"model": 3}, "model must be text or None, got 3"),
         ({"trajectories": 1}, "trajectories must be"),
         ({"answer": 3}, "answer must be callable"),
+        ({"prefix": 3}, "prefix must be text, got 3"),
+        ({"prefix": None}, "prefix must be text, got None"),
     ],
 )
 def test_bad_settings_are_refused_at_once(given: dict[str, Any], message: str) -> None:

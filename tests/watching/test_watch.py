@@ -160,6 +160,12 @@ def test_every_second_epoch() -> None:
     assert watch.history[0].exchange == watch.history[2].exchange
 
 
+def test_names_have_the_prefix_that_was_asked_for() -> None:
+    plain, named = Watch(level, X)(0), Watch(level, X, prefix="train/")(0)
+    assert named == {name.replace("crest/", "train/"): value for name, value in plain.items()}
+    assert Watch(level, X, prefix="")(0)["moved"] == plain["crest/moved"]
+
+
 def test_only_so_many_trajectories_are_read_and_exchanged() -> None:
     read = []
 
@@ -225,6 +231,43 @@ def test_a_training_that_diverges_goes_on_and_the_row_says_so() -> None:
     assert math.isfinite(watch(2)["crest/moved"])
 
 
+@pytest.mark.parametrize("named", [{}, {"features": "0", "head": "4"}])
+def test_features_that_overflow_behind_a_bounded_activation_leave_the_credit_unknown(named: Any) -> None:
+    torch.manual_seed(1000)
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Tanh(), nn.Linear(4, 1)
+    )
+    watch = Watch(model, (X, Y), events=EVENTS, **named)
+    sound = watch(0)
+    with torch.no_grad():
+        model[0].bias[0] = math.inf
+    numbers = watch(1)
+    assert set(numbers) == set(sound)
+    unknown = {"core_credit", "core_chance", "cie", "precision", "ecm", "chance"}
+    assert {name for name, value in numbers.items() if math.isnan(value)} == {
+        f"crest/{one}" for one in unknown
+    }
+    assert watch.notes[-1] == "the model's features are not finite in epoch 1"
+    # Before the first epoch it is a mistake.
+    with pytest.raises(ValueError, match="features must be finite numbers, got NaN or infinity from '0'"):
+        Watch(model, (X, Y))
+
+
+def test_with_dead_units_the_credit_is_unknown_and_no_step_is_a_token() -> None:
+    torch.manual_seed(1000)
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 5), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    watch = Watch(model, (X, Y))
+    chance = watch(0)["crest/core_chance"]
+    with torch.no_grad():
+        model[0].bias.fill_(-100.0)
+    numbers = watch(1)
+    assert math.isnan(numbers["crest/core_credit"])
+    assert numbers["crest/core_chance"] == chance
+    assert not any("token" in note for note in watch.notes)
+
+
 def test_without_any_event_the_credit_is_unknown() -> None:
     numbers = Watch(network(), X, events=torch.zeros_like(EVENTS))(0)
     assert math.isnan(numbers["crest/cie"])
@@ -278,6 +321,13 @@ def test_few_trajectories_give_no_verdict() -> None:
         ({"trajectories": 1}, "trajectories must be a whole number, 2 or more"),
         ({"batch_size": 0}, "batch_size must be"),
         ({"seed": -1}, "seed must be"),
+        ({"prefix": 3}, "prefix must be text, got 3"),
+        ({"error": lambda got, wanted: got - wanted}, r"error must return one number, got shape \(32,\)"),
+        ({"error": lambda got, wanted: None}, "error must return one number, got NoneType"),
+        (
+            {"model": lambda x: x[:, 0, :3], "batches": (X, torch.arange(len(X)) % 4)},
+            "targets must be classes from 0 to 2, as many as the predictions have, got 0 to 3",
+        ),
         ({"model": network(), "features": "nowhere"}, "features must name a module"),
         ({"model": network(), "head": "nowhere"}, "head must name a module"),
     ],

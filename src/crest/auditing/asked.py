@@ -95,6 +95,8 @@ def asked_about(
             "pass answer="
         )
     require_finite("the model's predictions", answers)
+    if targets is not None:
+        _require_classes(targets, answers)
     _require_same(answers, in_batches(function, batches[:1]))
     return Asked(
         inputs=given.inputs,
@@ -132,6 +134,16 @@ def _beside(model: Any, given: Given) -> Given:
     dtype = next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), given.inputs.dtype)
     others = (None if part is None else part.to(place) for part in given[1:])
     return Given(given.inputs.to(place, dtype), *others)
+
+
+def _require_classes(targets: Tensor, answers: Tensor) -> None:
+    """Where answers are logits (N, K), each target is one of the K classes."""
+    classes = answers.shape[1] if answers.ndim == 2 else 1
+    if classes > 1 and (targets.min() < 0 or targets.max() >= classes):
+        raise ValueError(
+            f"targets must be classes from 0 to {classes - 1}, as many as the predictions have, got "
+            f"{targets.min():g} to {targets.max():g}"
+        )
 
 
 def _require_same(answers: Tensor, again: Tensor) -> None:

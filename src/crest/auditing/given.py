@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import RandomSampler
+from torch.utils.data import BatchSampler, SequentialSampler
 
 from crest.checks.arguments import require
 
@@ -67,16 +67,25 @@ def gathered(batches: Any, most: int) -> Given:
 
 
 def require_in_order(batches: Any) -> None:
-    """Raise a ValueError for a loader that shuffles: what is known of each trajectory would be that of another.
+    """Raise a ValueError for a loader with an order of its own: what is known of each trajectory would be that of another.
 
     Example:
         >>> require_in_order(torch.utils.data.DataLoader(torch.zeros(4, 9, 1), shuffle=True))
         Traceback (most recent call last):
-        ValueError: batches must come in the order of events and conditions: give a loader with shuffle=False
+        ValueError: batches must come in the order of events and conditions: give a loader with shuffle=False, or a list \
+of batches, got one with RandomSampler
     """
-    if isinstance(getattr(batches, "sampler", None), RandomSampler):
+    grouped = getattr(batches, "batch_sampler", None)
+    # A loader that is given a batch sampler has a plain sampler beside, which it does not use.
+    samplers = (getattr(batches, "sampler", None), getattr(grouped, "sampler", None))
+    others = [one for one in samplers if one is not None and not isinstance(one, SequentialSampler)]
+    # Other batch samplers, also those derived from this one, may put together what they like.
+    if grouped is not None and type(grouped) is not BatchSampler:
+        others.append(grouped)
+    if others:
         raise ValueError(
-            "batches must come in the order of events and conditions: give a loader with shuffle=False"
+            "batches must come in the order of events and conditions: give a loader with shuffle=False, or a list of "
+            f"batches, got one with {type(others[0]).__name__}"
         )
 
 

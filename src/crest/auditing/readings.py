@@ -21,6 +21,10 @@ _DRAWS = 10
 """Places that are tried for the stretches of the core. Our choice: docs/choices.md#audit"""
 
 
+class FeaturesNotFiniteError(ValueError):
+    """Features, or a pooled vector, with NaN or infinity; the answers can be finite all the same."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Readings:
     """What the pooling interface showed, for all audited trajectories."""
@@ -44,9 +48,18 @@ class Readings:
         return torch.where(even > 0, whole / even.clamp(min=torch.finfo(even.dtype).tiny), torch.nan)
 
     def on(self, steps: StepMask) -> tuple[Tensor, Tensor]:
-        """(N,) each: the share of the credit on these steps (N, T) of the inputs, and the share of the steps that they are."""
+        """(N,) each: the share of the credit on these steps (N, T) of the inputs, and the share of the steps that they are.
+
+        The share of the credit is 0 where no step has any; `means_on` leaves those trajectories out.
+        """
         there = events_at(steps, self.credit.shape[1]) & self.mask
         return (self.credit * there).sum(1), there.sum(1) / self.mask.sum(1).clamp(min=1)
+
+    def means_on(self, steps: StepMask) -> tuple[float, float]:
+        """The means of `on`: of the credit over the trajectories that have any, NaN if none has; of the steps over all."""
+        share, chance = self.on(steps)
+        known = share.masked_fill(~(self.credit.sum(1) > 0), torch.nan)
+        return float(known.nanmean()), float(chance.mean())
 
 
 def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
@@ -56,6 +69,9 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
         model: any module, in evaluation mode.
         asked: what it is asked about.
         interface: where its features and its pooled vector are.
+
+    Raises:
+        FeaturesNotFiniteError: if features or pooled vectors have NaN or infinity.
     """
     scores, profiles, masks = [], [], []
     readout = CrestReadout(run_up=0)
@@ -66,7 +82,7 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
             asked.ask(x, given)
             features, pooled = (part.float().cpu() for part in last())
             if not bool(torch.isfinite(features).all() and torch.isfinite(pooled).all()):
-                raise ValueError(
+                raise FeaturesNotFiniteError(
                     f"features must be finite numbers, got NaN or infinity from {interface.features!r}"
                 )
             features = interface.active(features)
@@ -87,7 +103,9 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
 def _has_token(asked: Asked, interface: Interface, features: Tensor, pooled: Tensor) -> bool:
     if features.shape[1] > asked.signals.shape[1]:
         return True
-    return not interface.recurrent and torch.equal(features[:, 0], pooled)
+    # Steps that are all the same, such as those of dead units, are equal to their mean without any token.
+    same = torch.equal(features, features[:, :1].expand_as(features))
+    return not interface.recurrent and not same and torch.equal(features[:, 0], pooled)
 
 
 def _strided(valid: StepMask, steps: int) -> StridedEvents:

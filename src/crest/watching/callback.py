@@ -39,7 +39,8 @@ class LightningWatch(_Callback):  # type: ignore[misc]
     """A `crest.Watch` of the module that a Lightning trainer fits, logged by `log_dict` beside the losses.
 
     A row is measured and logged at the end of each validation in an epoch that `every` asks for, the sanity check aside; in an
-    epoch without validation, when the training epoch ends. So checkpoints and early stopping can monitor
+    epoch without validation, when the training epoch ends. Where the validation loader is watched, epochs before the first
+    validation can be without a row, since Lightning has not made the loader yet. So checkpoints and early stopping can monitor
     `crest/moved` or `crest/exchanged_error`. Each process of a distributed training measures what its own loader gives, and
     the mean is logged.
 
@@ -60,6 +61,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         trajectories: as in `crest.Watch`.
         batch_size: as in `crest.Watch`.
         seed: as in `crest.Watch`.
+        prefix: as in `crest.Watch`. Each of several callbacks needs its own.
 
     Attributes:
         watch: the `crest.Watch`, with its history; None before training starts.
@@ -87,23 +89,30 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         trajectories: int = WATCHED,
         batch_size: int = BATCH,
         seed: int = 0,
+        prefix: str = "crest/",
     ) -> None:
         require_settings(
             every=every, kind=kind, sigma=sigma, trajectories=trajectories, batch_size=batch_size, seed=seed
         )
         self.watch: Watch | None = None
-        self._batches, self._model = batches, model
+        self._batches, self._model, self._prefix = batches, model, prefix
         self._settings: dict[str, Any] = {
             "every": every, "events": events, "features": features, "head": head, "channels_first": channels_first,
             "answer": answer, "kind": kind, "sigma": sigma, "error": error, "trajectories": trajectories,
-            "batch_size": batch_size, "seed": seed,
+            "batch_size": batch_size, "seed": seed, "prefix": prefix,
         }  # fmt: skip
         self._logged: int | None = None
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Make the watch, unless its data comes with the first validation: a mistake shows before the first epoch."""
         self._logged = None
-        if self._batches is not None or trainer.val_dataloaders is not None or not trainer.enable_validation:
+        # Lightning knows a number by its name, and would log the mean of both.
+        watches = [one for one in trainer.callbacks if isinstance(one, LightningWatch)]
+        if sum(one._prefix == self._prefix for one in watches) > 1:
+            raise ValueError(
+                f"prefix must be another one for each LightningWatch of a trainer, got {self._prefix!r} twice"
+            )
+        if not self._waits(trainer, pl_module):
             self._watch_of(trainer, pl_module)
 
     def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
@@ -113,7 +122,8 @@ class LightningWatch(_Callback):  # type: ignore[misc]
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Measure and log, if no validation of this epoch did."""
-        if self._logged != trainer.current_epoch:
+        # Loaders are there from the first validation on: epochs before it have no row, unless batches were given.
+        if self._logged != trainer.current_epoch and not self._waits(trainer, pl_module):
             self._log(trainer, pl_module)
 
     def _log(self, trainer: Any, pl_module: Any) -> None:
@@ -121,8 +131,17 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         self._logged = trainer.current_epoch
         pl_module.log_dict(numbers, on_step=False, on_epoch=True, batch_size=1, sync_dist=True)
 
+    def _asked(self, pl_module: Any) -> Any:
+        return pl_module if self._model is None else part_at(pl_module, "model", self._model)
+
+    def _waits(self, trainer: Any, pl_module: Any) -> bool:
+        """Whether the data is still to come with the first validation."""
+        if self.watch is not None and self.watch.model is self._asked(pl_module):
+            return False
+        return self._batches is None and trainer.val_dataloaders is None and trainer.enable_validation
+
     def _watch_of(self, trainer: Any, pl_module: Any) -> Watch:
-        model = pl_module if self._model is None else part_at(pl_module, "model", self._model)
+        model = self._asked(pl_module)
         # A module that is fitted once more goes on with its history.
         if self.watch is None or self.watch.model is not model:
             batches = _first(trainer.val_dataloaders) if self._batches is None else self._batches

@@ -22,7 +22,7 @@ class WatchedEpoch:
     error: float | None = None
     """On the watched trajectories as they are; None without targets."""
     core_credit: float | None = None
-    """Share of the credit on the most transient steps; None where the model was not looked into."""
+    """Share of the credit on the most transient steps, over trajectories that have any; None where the model was not looked into."""
     core_chance: float | None = None
     """The share of the steps that those are: what even credit would give."""
     credit: CreditMeans | None = None

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 from crest.auditing.asked import Asked, asked_about, order_of_axes
 from crest.auditing.given import gathered, require_in_order
 from crest.auditing.looking import credit_at, known_events, looked_into
-from crest.auditing.readings import Readings, core_of
+from crest.auditing.readings import FeaturesNotFiniteError, Readings, core_of
 from crest.auditing.verdict import FEWEST, verdict_of
 from crest.background import SIGMA
 from crest.background.separation import background_of
@@ -25,24 +25,10 @@ from crest.probes.exchanged import Exchange
 from crest.probes.result import CreditMeans
 from crest.rng import undisturbed
 from crest.watching.row import WatchedEpoch
+from crest.watching.table import table_of
 
 WATCHED = 64
 """How many trajectories are looked at. Our choice: docs/choices.md#watch"""
-_SHOWN = 10
-_HEADINGS = {
-    "transient": "transient",
-    "background": "background",
-    "interaction": "both",
-    "moved": "moved",
-    "error": "error",
-    "exchanged_error": "exchanged",
-    "core_credit": "on core",
-    "cie": "CiE@1",
-    "precision": "Prec@|E|",
-    "ecm": "ECM",
-    "chance": "chance",
-}
-"""Columns of the printed history, by the names of `WatchedEpoch.to_dict`."""
 
 
 class _NotFiniteError(ArithmeticError):
@@ -56,7 +42,7 @@ class Watch:
     The same trajectories, exchanged in the same way, each time: what moves from row to row is the model. It is left exactly
     as it was, with its mode, hooks, gradients, and the states of all global generators: training gives the same bits with
     a watch and without. The model is asked once when the watch is made, so that a mistake shows before the first epoch.
-    If its answers are not finite later, the row has NaN, and training goes on.
+    If its answers are not finite later, the row has NaN, and training goes on; so it does for the credit if its features are not.
 
     Args:
         model: any module or function. A module is asked in evaluation mode and without gradients.
@@ -74,6 +60,7 @@ class Watch:
             predictions for each.
         batch_size: how many are predicted at once.
         seed: of what is drawn.
+        prefix: in front of each name that is returned, so that several watches can share a logger.
 
     Attributes:
         model: the model.
@@ -117,6 +104,7 @@ class Watch:
         trajectories: int = WATCHED,
         batch_size: int = BATCH,
         seed: int = 0,
+        prefix: str = "crest/",
     ) -> None:
         if not callable(model):
             raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
@@ -131,7 +119,7 @@ class Watch:
         self.history: list[WatchedEpoch] = []
         self._features, self._head, self._answer = features, head, answer
         self._kind, self._sigma, self._error = kind, sigma, error
-        self._seed, self._batch_size = seed, batch_size
+        self._seed, self._batch_size, self._prefix = seed, batch_size, prefix
         # Even a loader that does not shuffle draws a number when it is opened.
         with undisturbed(*_generators(batches)):
             self._given = gathered(batches, trajectories)
@@ -148,6 +136,7 @@ class Watch:
             asked = self._asked(answer)
             self._events = known_events(events, asked)
             read = self._read(asked)
+            self._error_on(asked)
             self._core = core_of(asked.signals, asked.valid, sigma).cpu()
         self._looked_into = read is not None
 
@@ -167,22 +156,10 @@ class Watch:
         except _NotFiniteError:
             row = self._diverged(int(epoch))
         self.history.append(row)
-        return row.to_dict()
+        return row.to_dict(self._prefix)
 
     def __repr__(self) -> str:
-        head = f"Watch of {len(self._given.inputs)} trajectories"
-        if not self.history:
-            return f"{head}, no epoch yet"
-        names = [name for name in _HEADINGS if any(name in row.to_dict("") for row in self.history)]
-        shown = self.history[-_SHOWN:]
-        if len(shown) < len(self.history):
-            head += f", the last {len(shown)} of {len(self.history)} rows"
-        lines = [head, _line("epoch", [_HEADINGS[name] for name in names], names, "verdict")]
-        for row in shown:
-            numbers = row.to_dict("")
-            cells = [f"{numbers[name]:.3f}" if name in numbers else "" for name in names]
-            lines.append(_line(str(row.epoch), cells, names, row.verdict))
-        return "\n".join(lines)
+        return table_of(f"Watch of {len(self._given.inputs)} trajectories", self.history)
 
     @contextlib.contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -207,6 +184,24 @@ class Watch:
         self.notes = tuple(notes)
         return read
 
+    def _error_on(self, asked: Asked) -> float | None:
+        if asked.targets is None:
+            return None
+        found: Any = self._error(asked.answers, asked.targets)
+        try:
+            return float(found)
+        except (TypeError, ValueError, RuntimeError) as error:
+            got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
+            raise ValueError(f"error must return one number, got {got}") from error
+
+    def _read_finite(self, asked: Asked, epoch: int) -> Readings | None:
+        """The same, or None where the features are not finite: behind a bounded activation the answers can be."""
+        try:
+            return self._read(asked)
+        except FeaturesNotFiniteError:
+            self.notes = (*self._assumed, f"the model's features are not finite in epoch {epoch}")
+            return None
+
     def _measured(self, epoch: int) -> WatchedEpoch:
         with self._quietly():
             asked = self._asked(_finite(self._answer))
@@ -215,11 +210,11 @@ class Watch:
                 error=self._error, sigma=self._sigma, trajectories=len(asked.signals),
                 batch_size=self._batch_size, seed=self._seed,
             )  # fmt: skip
-            read = self._read(asked)
-            error = None if asked.targets is None else float(self._error(asked.answers, asked.targets))
-        share, chance, credit = None, None, None
+            read = self._read_finite(asked, epoch)
+            error = self._error_on(asked)
+        share, chance, credit = self._unread
         if read is not None:
-            share, chance = (float(part.mean()) for part in read.on(self._core))
+            share, chance = read.means_on(self._core)
             if self._events is not None:
                 credit = credit_at(read, self._events) or _NO_CREDIT
         return WatchedEpoch(
@@ -232,11 +227,18 @@ class Watch:
             credit=credit,
         )
 
+    @property
+    def _unread(self) -> tuple[float | None, float | None, CreditMeans | None]:
+        """Credit on the core, its chance and that on events where nothing was read: NaN, or None if nothing ever is."""
+        if not self._looked_into:
+            return None, None, None
+        return math.nan, math.nan, None if self._events is None else _NO_CREDIT
+
     def _diverged(self, epoch: int) -> WatchedEpoch:
         """NaN under the same names."""
         self.notes = (*self._assumed, f"the model's answers are not finite in epoch {epoch}")
         wanted = None if self._given.targets is None else math.nan
-        inside = math.nan if self._looked_into else None
+        share, chance, credit = self._unread
         unknown = (math.nan, math.nan)
         return WatchedEpoch(
             epoch=epoch,
@@ -247,9 +249,9 @@ class Watch:
                 kind=self._kind, trajectories=len(self._given.inputs), constant_error=wanted, exchanged_error=wanted,
             ),
             error=wanted,
-            core_credit=inside,
-            core_chance=inside,
-            credit=_NO_CREDIT if self._looked_into and self._events is not None else None,
+            core_credit=share,
+            core_chance=chance,
+            credit=credit,
         )  # fmt: skip
 
 
@@ -293,9 +295,3 @@ def _finite(answer: Callable[[Any], Tensor] | None) -> Callable[[Any], Any]:
         return found
 
     return checked
-
-
-def _line(epoch: str, cells: list[str], names: list[str], verdict: str) -> str:
-    widths = [max(len(_HEADINGS[name]), 5) for name in names]
-    columns = [f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)]
-    return "  ".join([f"  {epoch:>5}", *columns, verdict])
