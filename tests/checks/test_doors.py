@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 import torch
 from torch import Tensor, nn
+from typing_extensions import TypeAliasType
 
 from crest.arrays import Features, StepFlags
 from crest.checks.doors import door, door_leaving, kind_of
@@ -35,6 +36,7 @@ KINDS = [
     (StepFlags | None, "a torch tensor or None", [None, torch.ones(2)], [True]),
     (npt.NDArray[np.float64], "an array", [np.ones(2)], [None, [1.0], torch.ones(2)]),
     (Numbers, "a number, a list (each a number) or an array", [1, [1, 2.5], (1,), np.ones(2)], [None, "1", ["a"]]),
+    (TypeAliasType("MaybeNumber", float | None), "a number or None", [1.5, None], ["1"]),
     (Literal["auto"] | int, "'auto' or a number", ["auto", "other", 3], [None, b"auto"]),
     (Callable[[Tensor], Tensor], "callable", [len, lambda: 0, nn.ReLU()], [None, "len"]),
     (Mapping[str, float], "a mapping (each a number)", [{}, {"a": 1}], [None, [], {"a": "b"}]),

@@ -163,8 +163,9 @@ def test_a_traced_graph_takes_flags_of_any_length_and_looks_at_no_value(dtype: t
 
 @pytest.mark.unchecked
 def test_a_traced_graph_refuses_flags_in_floating_point() -> None:
+    # Strict, as torch 2.7 exports where it is not told, an error in the trace is told as one of torch's own.
     with pytest.raises(ValueError, match="mask must hold booleans or the integers 0 and 1"):
-        torch.export.export(Flagged(), (torch.randn(2, 30, 4), torch.ones(2, 30)))
+        torch.export.export(Flagged(), (torch.randn(2, 30, 4), torch.ones(2, 30)), strict=False)
 
 
 def test_in_a_trace_rank_and_spreading_sizes_are_all_that_is_asked() -> None:

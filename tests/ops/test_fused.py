@@ -85,7 +85,8 @@ def test_both_paths_pool_alike(
     (plain, expected, gradient), (compiled, pooled, other) = both(
         CrestReadout(**MODES[mode]), features, mask, training
     )
-    tolerance = 1e-12 if dtype == torch.float64 else 1e-6
+    # Few steps enlarge rounding: of 2,500 random cases in float32 the farthest were 2e-6 apart, and 4e-6 in the gradient.
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-5
     scale = float(features.abs().amax())
     torch.testing.assert_close(pooled, expected, rtol=0, atol=tolerance * scale)
     torch.testing.assert_close(other, gradient, rtol=0, atol=tolerance * scale)

@@ -145,6 +145,8 @@ def kind_of(hint: Any) -> Kind | None:
     """
     # jaxtyping's types of tensors: shapes are for the rules behind the door, which know how to say it.
     hint = getattr(hint, "array_type", hint)
+    # What an alias made by `type` stands for; NumPy's NDArray is one on newer Pythons.
+    hint = getattr(hint, "__value__", hint)
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _either([kind_of(part) for part in parts])
