@@ -41,13 +41,13 @@ versions-lowest versions-newest: versions-%: $(VERSIONS)/%/.installed
 	$(VERSIONS)/$*/bin/python -m pytest -n $(JOBS) $(TESTS)
 	CREST_CHECK_SHAPES=0 $(VERSIONS)/$*/bin/python -m pytest -n $(JOBS) $(TESTS)
 
-$(VERSIONS)/lowest/.installed: WITH = --python $(PYTHON_LOWEST)
+$(VERSIONS)/lowest/.installed: WITH = $(PYTHON_LOWEST)
 $(VERSIONS)/lowest/.installed: RESOLUTION = lowest-direct
-$(VERSIONS)/newest/.installed: WITH = --python $(PYTHON_NEWEST)
+$(VERSIONS)/newest/.installed: WITH = $(PYTHON_NEWEST)
 $(VERSIONS)/newest/.installed: RESOLUTION = highest
 $(VERSIONS)/lowest/.installed $(VERSIONS)/newest/.installed: $(VERSIONS)/%/.installed: pyproject.toml | $(UV)
-	$(UV) venv --quiet --clear $(WITH) $(VERSIONS)/$* || \
-		{ echo 'make versions: no such Python; name one with: make PYTHON_LOWEST=... PYTHON_NEWEST=... versions'; exit 1; }
+	$(UV) venv --quiet --clear --python $(WITH) $(VERSIONS)/$* || \
+		{ echo '$(WITH) is missing; name another with: make PYTHON_LOWEST=... PYTHON_NEWEST=... versions'; exit 1; }
 	$(UV) pip install --quiet --python $(VERSIONS)/$*/bin/python --resolution $(RESOLUTION) -e '.[dev]'
 	@touch $@
 
