@@ -105,7 +105,8 @@ def record(system: str, readout: str, trajectories: int = 3, seed: int = 0, **fi
     # Whatever a run may leave out is left out.
     usual = dict.fromkeys(field.name for field in dataclasses.fields(Record))
     empty: dict[str, Any] = {
-        name: {} for name in ("resolved", "credit", "budget", "deletion", "seconds", "versions")
+        name: {}
+        for name in ("resolved", "credit", "budget", "deletion", "seconds", "versions", "attributions")
     }
     empty |= {name: [] for name in ("losses", "id_errors", "looks")}
     made = {

@@ -77,7 +77,8 @@ def test_the_seed_that_set_the_threshold_does_not_count() -> None:
 
 def test_models_without_a_clear_answer_judge_nothing() -> None:
     found = claims(AUDIT_EXPERIMENT, lambda spec: Numbers(id=0.1, ood=0.4, again=(0.1, 0.4, 0.5)))
-    assert [claim.verdict for claim in found[:2]] == ["not measured"] * 2
+    assert [claim.verdict for claim in found[:2]] == ["does not hold"] * 2
+    assert found[0].measured == "no model with a clear answer"
 
 
 def test_nothing_is_claimed_before_every_run_is_there() -> None:

@@ -162,7 +162,11 @@ def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
     clear = [one for one in models if one.answer != "unclear" and one.seed not in _LOOKED_AT]
     holding = [one for one in clear if one.answer == "events"]
     if not clear or not holding:
-        return _RIGHT, _ALARMS
+        nothing = "no model that holds" if clear else "no model with a clear answer"
+        return (
+            _RIGHT.judged(nothing, holds=False, partly=False),
+            _ALARMS.judged(nothing, holds=False, partly=False),
+        )
     right, wrong, alarms = _tally(clear)
     share, of_holding = right / len(clear), alarms / len(holding)
     return (
