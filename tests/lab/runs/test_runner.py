@@ -72,10 +72,15 @@ def test_every_readout_can_be_measured_in_every_way(readout: str) -> None:
 @pytest.mark.parametrize("readout", [*READOUTS, *REFERENCES])
 def test_an_encoder_with_a_stride_can_be_measured_in_every_way(readout: str) -> None:
     """Its features have 32 steps where the signals have 128: everything that is written down has those of the signals."""
-    blind = [name for name in MEASURES if name not in ("exchange", "reanchor")]
+    blind = [name for name in MEASURES if name not in ("attribution", "exchange", "reanchor")]
     measures = tuple(blind if readout in REFERENCES else MEASURES)
     record = run(tiny_spec(encoder="cnn", readout=readout, observe_every=1, measures=measures))
-    assert (record.exchange is None) == (record.reanchored is None) == (readout in REFERENCES)
+    assert (
+        (record.exchange is None)
+        == (record.reanchored is None)
+        == (not record.attributions)
+        == (readout in REFERENCES)
+    )
     assert {"credit", "random", "events"} <= set(record.deletion)
     untouched = {curve.errors[0] for curve in record.deletion.values()}
     assert len(untouched) == 1
