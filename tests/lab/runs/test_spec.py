@@ -80,7 +80,7 @@ def test_a_spec_survives_pickling() -> None:
         ({"objective": "mae"}, "objective must be one of mse, group_dro, event_auxiliary, got 'mae'"),
         (
             {"readout": "event_window", "measures": ("exchange",)},
-            "measures must be without exchange and reanchor",
+            "measures must be without attribution, exchange and reanchor",
         ),
         ({"remedy": "hope"}, "remedy must be one of none, high_pass, jitter, exchange, got 'hope'"),
         ({"remedy": "high_pass", "remedy_options": {"kind": "fast"}}, "kind must be one of level, slow"),
@@ -110,7 +110,7 @@ def test_a_spec_survives_pickling() -> None:
         ({"readout_options": {"config": {"sigma": -3.0}}}, "sigma must be positive, got -3.0"),
         ({"readout_options": {"alpha": float("nan")}}, "options must be plain values, as JSON has them"),
         ({"encoder_options": {"hidden": object()}}, "options must be plain values, as JSON has them"),
-        ({"measures": ("traces", "aura")}, "measures must be one of deletion, .*traces, got 'aura'"),
+        ({"measures": ("traces", "aura")}, "measures must be one of attribution, .*traces, got 'aura'"),
     ],
 )
 def test_a_bad_field_is_refused_by_name(change: dict[str, Any], message: str) -> None:
