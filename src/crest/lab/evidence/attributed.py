@@ -6,13 +6,14 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import rankdata, spearmanr
 
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import named
 from crest.lab.evidence.remedy_rule import BEYOND
 from crest.lab.evidence.shown import Claim, Table
 from crest.lab.runs.record import Record
+from crest.probes.two_way import Array
 from crest.rng import generator
 
 # our choice: docs/choices.md#audit-answers
@@ -140,12 +141,19 @@ def judged_order(by_system: Mapping[str, Sequence[Record]]) -> Claim:
 
 def _gap_interval(ours: _Order, other: _Order, records: Sequence[Record]) -> tuple[float, float]:
     """95 % interval of the difference of two rank correlations."""
-    numbers = generator(0, "attributed")
-    drawn = [
-        _rank(ours, some) - _rank(other, some)
-        for some in (
-            [records[row] for row in numbers.integers(0, len(records), len(records))] for _ in range(_DRAWS)
-        )
-    ]
-    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
+    rows = generator(0, "attributed").integers(0, len(records), (_DRAWS, len(records)))
+    first, second, ood = (
+        np.array([of(record) for record in records])[rows]
+        for of in (ours.of, other.of, lambda record: record.score.ood)
+    )
+    low, high = np.quantile(_ranks_agree(first, ood) - _ranks_agree(second, ood), [0.025, 0.975]).tolist()
     return low, high
+
+
+def _ranks_agree(first: Array, second: Array) -> Array:
+    """Rank correlation of each row; 0 where one does not vary."""
+    ranks = [rankdata(values, axis=1) for values in (first, second)]
+    one, two = (values - values.mean(1, keepdims=True) for values in ranks)
+    scale = np.sqrt((one**2).sum(1) * (two**2).sum(1))
+    agreement: Array = (one * two).sum(1) / np.where(scale > 0, scale, 1.0)
+    return agreement
