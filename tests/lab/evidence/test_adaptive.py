@@ -27,9 +27,10 @@ def estimated(core: float, otsu: float) -> Callable[[RunSpec], Numbers]:
     ("core", "gear", "impact"),
     [
         (0.40, "holds", "does not hold"),
-        (0.39, "holds", "holds"),
+        (0.39, "holds", "does not hold"),
+        (0.345, "partly", "partly"),
         (0.43, "holds", "does not hold"),
-        (0.30, "partly", "holds"),
+        (0.29, "partly", "holds"),
         (0.50, "does not hold", "does not hold"),
     ],
 )
@@ -40,11 +41,11 @@ def test_the_core_leaves_one_system_as_it_is_and_helps_the_other(core: float, ge
     assert "event window 0.123" in there[0].measured
 
 
-def test_lower_on_two_of_three_seeds_helps_in_part() -> None:
+def test_lower_on_two_of_three_seeds_does_not_hold() -> None:
     def rule(spec: RunSpec) -> Numbers:
-        return estimated(0.41 if spec.seed == 1 else 0.3, 0.4)(spec)
+        return estimated(0.41 if spec.seed == 1 else 0.1, 0.4)(spec)
 
-    assert verdicts(ADAPTIVE_EXPERIMENT, rule)[1] == "partly"
+    assert verdicts(ADAPTIVE_EXPERIMENT, rule)[1] == "does not hold"
 
 
 def test_the_best_fixed_budget_is_the_one_with_the_lowest_error() -> None:

@@ -19,7 +19,7 @@ def recurrent(**errors: float) -> Callable[[RunSpec], Numbers]:
 
 @pytest.mark.parametrize("name", ["last", "mean", "group_dro"])
 @pytest.mark.parametrize(
-    ("error", "verdict"), [(0.456, "holds"), (0.45, "partly"), (0.31, "partly"), (0.29, "does not hold")]
+    ("error", "verdict"), [(0.456, "holds"), (0.45, "partly"), (0.37, "partly"), (0.35, "does not hold")]
 )
 def test_each_of_three_baselines_must_be_a_third_above(name: str, error: float, verdict: str) -> None:
     (claim,) = claims(BASELINES_EXPERIMENT, recurrent(**{name: error}))

@@ -41,9 +41,18 @@ def test_the_id_error_must_hardly_fall_in_the_last_tenth(falls: list[float], ver
 
 
 @pytest.mark.parametrize(
-    ("error", "verdict"), [(0.091, "holds"), (0.089, "partly"), (0.076, "partly"), (0.074, "does not hold")]
+    ("error", "verdict"),
+    [
+        (0.091, "holds"),
+        (0.089, "partly"),
+        (0.081, "partly"),
+        (0.079, "does not hold"),
+        (0.109, "holds"),
+        (0.119, "partly"),
+        (0.152, "does not hold"),
+    ],
 )
-def test_twice_the_epochs_must_hardly_lower_the_id_error_of_any(error: float, verdict: str) -> None:
+def test_twice_the_epochs_must_hardly_change_the_id_error_of_any(error: float, verdict: str) -> None:
     def rule(spec: RunSpec) -> Numbers:
         long = spec.training.epochs == 2 * SCHEDULES["pointwise"].epochs
         return Numbers(id=error if long and (spec.system, spec.readout) == ("impact", "crest") else 0.1)
@@ -52,7 +61,8 @@ def test_twice_the_epochs_must_hardly_lower_the_id_error_of_any(error: float, ve
         CONVERGENCE_EXPERIMENT, lambda spec: dataclasses.replace(rule(spec), course=ending()(spec).course)
     )
     assert claim.verdict == verdict
-    assert f"change it by {percent(error / 0.1 - 1)} to +0 %" in claim.measured
+    lowest, highest = sorted([error / 0.1 - 1, 0.0])
+    assert f"change it by {percent(lowest)} to {percent(highest)}" in claim.measured
 
 
 def test_every_run_shows_its_course() -> None:

@@ -12,6 +12,8 @@ from crest.lab.runs.record import Record
 
 # With this start the gate is always open, so that the budget is Otsu's tail alone.
 _OTSU = {"config": {"gate_start": -1.0}}
+_CHANGE = -0.27
+"""The paper's on Impact: 0.93 to 0.68."""
 
 
 def _groups(found: Found, system: str) -> dict[str, list[Record]]:
@@ -43,13 +45,12 @@ def _claim(found: Found, system: str) -> Claim:
     groups = _groups(found, system)
     tail, core = groups["Otsu's tail"], groups["adaptive core"]
     result = paired(by_seed(core), by_seed(tail))
-    lower = result.change < 0 and result.lower == result.seeds
     return claim.judged(
         f"{mean_error(tail):.3f} (budget {_budget(tail)}) to {mean_error(core):.3f} ({_budget(core)}), "
         f"{percent(result.change, 1)}; event window {mean_error(groups['event window']):.3f}",
-        holds=lower if better else abs(result.change) < 0.1,
-        partly=result.change < 0,
-        bar="lower on every seed" if better else "a change below 10 %",
+        holds=result.reaches(_CHANGE) if better else abs(result.change) < 0.1,
+        partly=result.reaches(_CHANGE / 2) if better else result.change < 0,
+        bar=f"{percent(_CHANGE)} or below, and lower on every seed" if better else "a change below 10 %",
         test=result,
     )
 

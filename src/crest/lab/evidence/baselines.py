@@ -44,7 +44,7 @@ def _judged(found: Found) -> Claim:
         f"{words}, below each by a third on {sum(below)} of {len(below)} seeds; {percent(rival.change, 1)} against "
         f"{named(form)}, which the claim leaves out",
         holds=all(below),
-        partly=worst.change < 0,
+        partly=all(result.reaches(_CHANGE / 2) for result in results.values()),
         bar=f"{percent(_CHANGE)} or below against each, on every seed",
         test=dataclasses.replace(worst, p=max(result.p for result in results.values())),
     )

@@ -35,8 +35,8 @@ def _claim(found: Found, system: str) -> Claim:
         f"place {place} from the worst of {len(order)}: {errors[_STABLE]:.3f}, worst {named(order[0])} "
         f"{errors[order[0]]:.3f}; transient steps {percent(result.change, 1)} against stable ones",
         holds=place == 1,
-        partly=result.change < 0 and result.lower == result.seeds,
-        bar="the highest OOD error of all readouts",
+        partly=place == 2 and result.lower == result.seeds,
+        bar="the highest OOD error of all readouts; in part, the second highest",
         test=result,
     )
 

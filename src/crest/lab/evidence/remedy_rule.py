@@ -148,21 +148,21 @@ def judged_picks(picks: Sequence[Picked]) -> tuple[Claim, ...]:
         _BETTER.judged(
             f"median {percent(median, 1)}",
             holds=median <= -0.3,
-            partly=median < 0,
+            partly=median <= -0.15,
             bar="−30 % or below",
             seeds=seeds,
         ),
         _NEAR_BEST.judged(
             f"median regret {percent(regret, 1)}",
             holds=regret <= 0.15,
-            partly=regret <= 0.5,
+            partly=regret <= 0.3,
             bar="15 % or less",
             seeds=seeds,
         ),
         _HALVES.judged(
             f"{slow.name}: {percent(slow.change, 1)} on {slow.place.name}",
             holds=slow.change <= -0.5,
-            partly=slow.change < 0,
+            partly=slow.change <= -0.25,
             bar="−50 % or below on SG-Drive, whose cue is the level of the speed",
             seeds=slow.seeds,
         ),
@@ -181,7 +181,7 @@ def judged_by_error(picks: Sequence[Picked]) -> Claim:
         f"median {percent(median, 1)}, worst {percent(worst.change, 1)} with {worst.place.name}, "
         f"median regret {percent(regret, 1)}",
         holds=median <= -0.3 and worst.change <= 0.05,
-        partly=median < 0,
+        partly=median <= -0.15,
         bar="−30 % or below, and 5 % or less in each of the ten places",
         seeds=min(pick.seeds for pick in picks),
     )

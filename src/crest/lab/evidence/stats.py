@@ -54,6 +54,15 @@ class Paired:
     smallest_p: float
     """The smallest p that this many seeds can give: 2**-seeds."""
 
+    def reaches(self, bar: float) -> bool:
+        """Whether the mean changed by at least `bar` (-0.29 for 29 % lower), and every seed in that direction.
+
+        Example:
+            >>> paired({0: 0.2, 1: 0.3}, {0: 0.4, 1: 0.5}).reaches(-0.4)
+            True
+        """
+        return self.change <= bar and self.lower == self.seeds
+
 
 def paired(errors: Mapping[int, float], baseline: Mapping[int, float]) -> Paired:
     """How errors by seed compare with a baseline's.
