@@ -4,9 +4,12 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
-# Also for the isolated environments in which pip builds packages.
-export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# Not in the lock: its builds (for CPU, for CUDA) have the same version and other hashes on each index.
+TORCH ?= torch==2.13.0
+# HASHES=no takes the locked versions from an index that has builds of its own, or builds what has no wheel here.
+HASHES ?= yes
 PYTEST := $(RUN) -m pytest -n $(JOBS)
 
 # Random values that every public door is given, and damaged files of each kind, where nobody asks for others.
@@ -20,7 +23,7 @@ TESTS ?=
 VERSIONS := .versions
 UV := $(VERSIONS)/tools/bin/uv
 
-.PHONY: demo test fast versions versions-lowest versions-newest verify lint docs package bench pictures fuzz sbom clean
+.PHONY: demo test fast versions versions-lowest versions-newest verify lint docs package bench pictures fuzz sbom lock clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m crest demo
@@ -54,7 +57,7 @@ $(VERSIONS)/lowest/.installed $(VERSIONS)/newest/.installed: $(VERSIONS)/%/.inst
 # uv can choose the lowest versions; pip cannot.
 $(UV):
 	$(PYTHON) -m venv $(VERSIONS)/tools
-	PIP_CONSTRAINT= $(VERSIONS)/tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
+	$(VERSIONS)/tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
 
 # What `make test` tries a little of, with other values and files at each call; a failure prints what repeats it.
 fuzz: $(VENV)/.installed
@@ -64,9 +67,21 @@ fuzz: $(VENV)/.installed
 # What is installed in .venv, as CycloneDX. Its maker has an environment of its own, so that it is not listed itself.
 sbom: $(VENV)/.installed
 	$(PYTHON) -m venv outputs/sbom
-	PIP_CONSTRAINT= outputs/sbom/bin/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7'
+	outputs/sbom/bin/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7'
 	outputs/sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file outputs/crest.cdx.json $(RUN)
+
+# Versions and hashes of what `dev` needs, for all platforms and every Python since the lowest that pyproject.toml names. Versions
+# that fit are kept; LOCK=--upgrade takes the newest. What torch's CUDA builds bring along is left out with torch itself.
+LOCK ?=
+lock: | $(UV)
+	echo '$(TORCH)' > $(VERSIONS)/torch.txt
+	cp requirements.lock $(VERSIONS)/with_torch.lock
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(LOCK) \
+		--extra dev --constraint $(VERSIONS)/torch.txt --output-file $(VERSIONS)/with_torch.lock pyproject.toml
+	awk 'BEGIN { print "# Written by `make lock`: what the development environment holds beside torch, with the hashes of its files." } \
+		/^[^ ]/ { kept = !/^(#|torch==|triton==|cuda-|nvidia-)/ } kept' $(VERSIONS)/with_torch.lock > $(VERSIONS)/requirements.lock
+	mv $(VERSIONS)/requirements.lock requirements.lock
 
 # The cheapest of the kept records, trained again.
 verify: $(VENV)/.installed
@@ -90,17 +105,27 @@ docs: $(VENV)/.installed
 # What `pip install .` gives, in a folder of its own.
 package: $(VENV)/.installed
 	rm -rf outputs/package
-	$(RUN) -m pip install --quiet --no-deps --target outputs/package .
+	$(RUN) -m pip install --quiet --no-deps --no-build-isolation --target outputs/package .
 	cd outputs && PYTHONPATH=package ../$(RUN) -c 'import crest, torch; print(crest.__file__, crest.CrestReadout()(torch.randn(2, 50, 4)).shape)'
 	cd outputs && PYTHONPATH=package ../$(RUN) -m crest --version
 
 clean:
 	rm -rf $(VENV) $(VERSIONS) outputs docs/_build
 
-# Built once; again when what it is made from changes.
-$(VENV)/.installed: pyproject.toml constraints.txt
+# Built once; again when what it is made from changes. Only torch, and what its CUDA builds need, comes without a hash: the
+# lock is first, so that the rest of torch's needs is there, and the package is last, without an index, so that nothing is missing.
+$(VENV)/.installed: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'crest needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ...'; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+ifeq ($(HASHES),no)
+	sed -e '/--hash=/d' -e 's/ *\\$$//' requirements.lock > $(VENV)/requirements.txt
+	$(INSTALL) --no-deps -r $(VENV)/requirements.txt
+else
+	$(INSTALL) --no-deps --require-hashes --only-binary :all: -r requirements.lock || \
+		{ echo 'An index with builds of its own, or a platform without wheels, needs: make HASHES=no ...'; exit 1; }
+endif
+	$(INSTALL) '$(TORCH)'
+	$(INSTALL) --no-index --no-build-isolation -e '.[dev]'
+	$(RUN) -m pip --quiet check
 	@touch $@

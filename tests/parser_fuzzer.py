@@ -108,11 +108,45 @@ def safetensors() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path, spec = Path(folder) / "model.safetensors", tiny_spec()
         save_checkpoint(path, spec.model(2), spec)
-        content = path.read_bytes()
-    # The header comes in another order each time.
+        return in_order(path.read_bytes())
+
+
+def in_order(content: bytes) -> bytes:
+    """The same safetensors: their header comes in another order each time."""
     (length,) = struct.unpack("<Q", content[:8])
     header = json.dumps(json.loads(content[8 : 8 + length]), sort_keys=True).encode()
     return struct.pack("<Q", len(header)) + header + content[8 + length :]
+
+
+def repaired() -> bytes:
+    from crest.repairing import Structure  # noqa: PLC0415
+    from crest.repairing.saving import WEIGHTS, save_weights  # noqa: PLC0415
+    from doors_made import model  # noqa: PLC0415
+
+    structure = Structure(
+        front="level", channels_first=True, pooling="2", layout="channels_first", keepdim=True
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        save_weights(Path(folder), structure.build(model()), structure, {})
+        return in_order((Path(folder) / WEIGHTS).read_bytes())
+
+
+def weights() -> bytes:
+    from safetensors.torch import save  # noqa: PLC0415
+
+    from doors_made import model  # noqa: PLC0415
+
+    return in_order(save(model().state_dict(), metadata={"format": "pt"}))
+
+
+def pickled() -> bytes:
+    import torch  # noqa: PLC0415
+
+    from doors_made import model  # noqa: PLC0415
+
+    with io.BytesIO() as file:
+        torch.save(model().state_dict(), file)
+        return file.getvalue()
 
 
 def record() -> bytes:
@@ -146,6 +180,20 @@ def reads_checkpoint(path: Path) -> None:
     from crest.lab.runs.checkpoint import load_checkpoint  # noqa: PLC0415
 
     load_checkpoint(path)
+
+
+def reads_repaired(path: Path) -> None:
+    from crest import Repaired  # noqa: PLC0415
+    from doors_made import model  # noqa: PLC0415
+
+    Repaired.load(path.parent, model())
+
+
+def reads_weights(path: Path) -> None:
+    from crest.lab.cli.audit import _fill  # noqa: PLC0415
+    from doors_made import model  # noqa: PLC0415
+
+    _fill(model(), path, unsafe_pickle=path.suffix == ".pt")
 
 
 def reads_record(path: Path) -> None:
@@ -195,6 +243,11 @@ def asks_for_more_than_there_is() -> bytes:
     return header.getvalue() + bytes(64)
 
 
+def with_structure(text: str) -> bytes:
+    header = json.dumps({"__metadata__": {"structure": text}}).encode()
+    return struct.pack("<Q", len(header)) + header
+
+
 ONCE: dict[str, list[Callable[[], bytes]]] = {
     "mat": [ended_the_process, lambda: mat(compressed=True)],
     "npz": [stands_for_gigabytes, holds_a_pickle, lambda: npz(compressed=False)],
@@ -207,6 +260,10 @@ ONCE: dict[str, list[Callable[[], bytes]]] = {
         lambda: b"file,label,speed,events\n" + b"n" * 200_000 + b",1,s,\n",
         lambda: b"file,label,speed,events\na.npy,1,s," + b"9" * 5000 + b"-" + b"9" * 5001 + b"\n",
     ],
+    # A structure that nobody wrote, deep enough to end the reader of JSON.
+    "repaired": [lambda: with_structure("[" * 100_000), lambda: with_structure('{"pooling": 5}')],
+    "weights": [lambda: struct.pack("<Q", 2**62) + b"{}", lambda: struct.pack("<Q", 2) + b"{}"],
+    "pickled": [lambda: b"", lambda: b"\x80\x02.", lambda: b"\x80\x02(u."],
     "record": [lambda: b"[" * 100_000, lambda: record().replace(b"0.", b"9" * 5000 + b".", 1)],
     "safetensors": [lambda: struct.pack("<Q", 2**62) + b"{}", lambda: struct.pack("<Q", 2) + b"{}"],
 }
@@ -221,6 +278,9 @@ KINDS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], None]]] = {
     "parquet": ("table.parquet", parquet, reads_table),
     "trajectories": ("a.npz", trajectories, reads_trajectories),
     "safetensors": ("model.safetensors", safetensors, reads_checkpoint),
+    "repaired": ("model.safetensors", repaired, reads_repaired),
+    "weights": ("w.safetensors", weights, reads_weights),
+    "pickled": ("w.pt", pickled, reads_weights),
     "record": ("", record, reads_record),
 }
 """By kind: the file's name, a sound one, and what reads it."""
@@ -280,13 +340,13 @@ def damaged_text(content: bytes, draw: random.Random) -> bytes:
 
 
 def damaged_header(content: bytes, draw: random.Random) -> bytes:
-    """A checkpoint whose header, or the spec in it, is still JSON."""
+    """Safetensors whose header, or a text of JSON in it, is still JSON."""
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
-    if draw.random() < 0.6:
-        header["__metadata__"]["spec"] = json.dumps(
-            rewritten(json.loads(header["__metadata__"]["spec"]), draw)
-        )
+    about = header["__metadata__"]
+    told = [name for name, text in about.items() if text.startswith("{")]
+    if told and draw.random() < 0.6:
+        about[told[0]] = json.dumps(rewritten(json.loads(about[told[0]]), draw))
     else:
         header = rewritten(header, draw)
     text = json.dumps(header).encode()
@@ -298,7 +358,10 @@ def cases(kind: str, seed: int, count: int) -> Iterator[Callable[[], bytes]]:
     sound = KINDS[kind][1]()
     yield from ONCE.get(kind, [])
     yield lambda: sound
-    ways = {"record": [damaged, damaged_text], "safetensors": [damaged, damaged_header]}.get(kind, [damaged])
+    ways = {
+        "record": [damaged, damaged_text],
+        **{name: [damaged, damaged_header] for name in ("safetensors", "repaired", "weights")},
+    }.get(kind, [damaged])
     for number in range(count):
         draw = random.Random(f"{kind}/{seed}/{number}")
         yield lambda draw=draw: draw.choice(ways)(sound, draw)
@@ -397,6 +460,7 @@ def main() -> int:
     parser.add_argument("--only", type=int)
     given = parser.parse_args()
     # Once for all: a forked process has what this one has loaded.
+    import crest.lab.cli.audit  # noqa: PLC0415
     import crest.lab.runs.checkpoint  # noqa: PLC0415
     import crest.lab.runs.store  # noqa: PLC0415, F401
     from crest.systems.recordings import mat_files  # noqa: PLC0415

@@ -1,48 +1,11 @@
 """The versions that pyproject.toml declares are those that `make versions` tests, which takes too long to run here."""
 
-import os
 import re
-import shutil
-import subprocess
-import tomllib
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.version import Version
 
-from places import ROOT
-
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-DECLARED = {
-    f"{extra}: {text}": Requirement(text)
-    for extra, texts in {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}.items()
-    for text in texts
-    # The development extra takes the others.
-    if not text.startswith(PROJECT["name"])
-}
-PINNED = {
-    name.lower().replace("_", "-"): Version(version)
-    for name, version in re.findall(
-        r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE
-    )
-}
-
-
-def pythons() -> list[str]:
-    """The versions of Python that the package says it is for, from the lowest."""
-    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
-    return sorted(named, key=Version)
-
-
-def steps(*words: str) -> str:
-    """What make would do."""
-    if shutil.which("make") is None:
-        pytest.skip("make is missing")
-    # Whether the environments are there already or not.
-    command = ["make", "--dry-run", "--always-make", "--no-print-directory", *words]
-    # Not those of a make that runs these tests.
-    settings = {"PATH": os.environ["PATH"]}
-    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=settings).stdout
+from pins import DECLARED, PINNED, PROJECT, pythons, steps
 
 
 @pytest.mark.parametrize("requirement", DECLARED.values(), ids=list(DECLARED))

@@ -168,8 +168,6 @@ def _fill(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:
 
 def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
     """The weights on disk; a pickle only where somebody asks for it, and then tensors alone."""
-    import pickle
-
     import safetensors
     import safetensors.torch
     import torch
@@ -184,7 +182,8 @@ def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
             )
         try:
             loaded = torch.load(path, map_location="cpu", weights_only=True)
-        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        # torch's reader of damaged pickles also ends with an IndexError, a KeyError or whatever a wrong instruction gives.
+        except Exception as error:
             raise ValueError(
                 f"weights must be a state dict of tensors, got {str(path)!r}: {error}"
             ) from error
