@@ -170,12 +170,6 @@ def test_gradient_is_that_of_the_gathered_features() -> None:
     torch.testing.assert_close(features.grad, weights * direction.unsqueeze(1), rtol=0, atol=1e-12)
 
 
-def test_no_graph_hangs_on_the_selection() -> None:
-    features = trajectories().requires_grad_()
-    core = CrestReadout().double().select(features)
-    assert not any(value.requires_grad for value in core)
-
-
 def test_it_has_no_parameters() -> None:
     assert list(CrestReadout().parameters()) == []
 
@@ -206,13 +200,6 @@ def test_calibrate_takes_a_mask_of_zeros_and_ones() -> None:
         CrestReadout().calibrate([(features, 2 * mask.long())])
 
 
-def test_a_fixed_budget_covers_its_share() -> None:
-    features = trajectories(batch=2, steps=500)
-    core = CrestReadout(0.1, config=CrestConfig(dilation=0)).select(features)
-    assert (core.selected.sum(1) == 50).all()
-    torch.testing.assert_close(core.alpha, torch.full((2, 1), 0.7625, dtype=torch.float64))
-
-
 def test_alpha_can_be_fixed() -> None:
     features = trajectories()
     for alpha in (0.0, 0.7, 1.0):
@@ -222,16 +209,6 @@ def test_alpha_can_be_fixed() -> None:
         torch.testing.assert_close(readout(features), expected)
 
 
-def test_the_stable_direction_avoids_the_event() -> None:
-    features = 0.1 * torch.randn(4, 200, 8)
-    features[:, 100:104] += 3.0
-    transient = CrestReadout("trajectory").votes(features)
-    stable = CrestReadout("trajectory", direction="stable").votes(features)
-    assert (transient[:, 101:103] == 8).all()
-    assert stable[:, 100:104].float().mean() < 1
-    assert not torch.equal(transient.argmax(1), stable.argmax(1))
-
-
 def test_votes_find_the_event() -> None:
     features = 0.1 * torch.randn(16, 256, 8)
     starts = torch.randint(0, 250, (16,))
@@ -239,32 +216,6 @@ def test_votes_find_the_event() -> None:
         features[row, start : start + 4] += 2 * torch.randn(8).sign()
     best = CrestReadout().votes(features).argmax(1)
     assert ((best >= starts - 2) & (best <= starts + 5)).all()
-
-
-def test_splitting_keeps_a_channel_out_of_its_own_mask() -> None:
-    """Whatever a channel holds, the steps that it is pooled over stay; in the plain selector they move."""
-    features = trajectories(width=6)
-    changed = features.clone()
-    changed[:, :, 2] = 5 * torch.randn(3, 70, dtype=torch.float64)
-    split = CrestReadout("trajectory", split=True)
-    even = slice(0, None, 2)
-    torch.testing.assert_close(
-        split.select(changed).selected[..., even], split.select(features).selected[..., even]
-    )
-    torch.testing.assert_close(split.select(changed).alpha[:, even], split.select(features).alpha[:, even])
-    assert not torch.equal(split.select(changed).selected[..., 1], split.select(features).selected[..., 1])
-    plain = CrestReadout("trajectory")
-    assert not torch.equal(plain.select(changed).selected[..., 2], plain.select(features).selected[..., 2])
-
-
-def test_splitting_removes_the_bias_of_selecting_on_noise() -> None:
-    """On pure noise of power 1, the selected steps have power 1 only if the mask is independent of them."""
-    noise = torch.randn(400, 200, 8, generator=torch.Generator().manual_seed(0))
-    config = CrestConfig(dilation=0)
-    plain = CrestReadout(0.1, config=config).select(noise).selected
-    split = CrestReadout(0.1, split=True, config=config).select(noise).selected
-    assert float(noise[split].square().mean()) == pytest.approx(1.0, abs=0.05)
-    assert float(noise[plain].square().mean()) > 4
 
 
 @pytest.mark.unchecked

@@ -169,7 +169,7 @@ def _tiled(width: int, steps: int) -> int:
 def _residuals(
     features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, lines: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    from crest.ops.kernels.passes import residuals  # noqa: PLC0415
+    from crest.ops.kernels.residuals import residuals  # noqa: PLC0415
 
     found = _residual_shapes(features, mask, sigma, floor, delta, lines)
     batch = features.shape[0]
@@ -226,7 +226,7 @@ def _chosen_shapes(
 def _pool(
     features: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None
 ) -> Tensor:
-    from crest.ops.kernels.passes import weighted_sums  # noqa: PLC0415
+    from crest.ops.kernels.pooling import weighted_sums  # noqa: PLC0415
 
     pooled = _pooled_shape(features, tiles, inner, outer, level, mask)
     weights = (_array(weight) for weight in (inner, outer, level))
@@ -251,7 +251,7 @@ def _spread(
     mask: Tensor | None,
     steps: int,
 ) -> Tensor:
-    from crest.ops.kernels.passes import spread_weights  # noqa: PLC0415
+    from crest.ops.kernels.pooling import spread_weights  # noqa: PLC0415
 
     spread = _spread_shape(gradient, tiles, inner, outer, level, mask, steps)
     batch = gradient.shape[0]

@@ -28,12 +28,25 @@ def masked_means(features: Features, selected: Selection, mask: StepMask | None 
         >>> masked_means(features, features > 4).rest
         tensor([[2.]])
     """
-    dtype = at_least_float32(features)
+    # From the first step, so that a large common offset costs no digits.
+    shifted, first = from_first_step(features.to(at_least_float32(features)), mask)
+    return shifted_means(shifted, first, selected, mask)
+
+
+def shifted_means(
+    shifted: Features, first: Pooled, selected: Selection, mask: StepMask | None = None
+) -> MaskedMeans:
+    """`masked_means` of features that `from_first_step` gave, with the first step added again.
+
+    Example:
+        >>> shifted, first = from_first_step(torch.tensor([[[1.0], [5.0], [3.0]]]))
+        >>> shifted_means(shifted, first, shifted > 3).rest
+        tensor([[2.]])
+    """
+    dtype = shifted.dtype
     valid = valid_steps(mask, selected[..., 0]).unsqueeze(-1)
     steps = valid.sum(1)
-    # Products with weights: several times faster than `where`, forward and backward. From the first step, so
-    # that a large common offset costs no digits.
-    shifted, first = from_first_step(features.to(dtype), mask)
+    # Products with weights: several times faster than `where`, forward and backward.
     keep = (selected & valid).to(dtype)
     size = keep.sum(1)
     left = steps - size

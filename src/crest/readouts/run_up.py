@@ -57,9 +57,12 @@ def run_up_steps(profile: Profile, mask: StepMask | None = None) -> Tensor:
         tensor([6., 0.])
     """
     if mask is None:
-        ends = (profile, profile.flip(1))
+        # Turned round afterwards: the median over trajectories is what costs.
+        common = profile.nanmedian(0).values
+        ends = (common, common.flip(0))
     else:
-        ends = (_from_first(profile, mask), _from_first(profile.flip(1), mask.flip(1)))
+        turned = (_from_first(profile, mask), _from_first(profile.flip(1), mask.flip(1)))
+        ends = (turned[0].nanmedian(0).values, turned[1].nanmedian(0).values)
     found = torch.stack([_leading(end) for end in ends])
     return torch.where(enough_for_a_run_up(profile, mask), found, 0.0)
 
@@ -96,18 +99,17 @@ def _from_first(profile: Profile, mask: StepMask) -> Profile:
     return profile.masked_fill(~mask, torch.nan).gather(1, order)
 
 
-def _leading(profile: Profile) -> Tensor:
-    """Length of the run-up at the first steps of the profiles, which may end in NaN."""
-    common = profile.nanmedian(0).values
+def _leading(common: Tensor) -> Tensor:
+    """Length of the run-up at the first steps of what trajectories have in common (T,), which may end in NaN."""
     steps = common.isfinite().sum()
     ratio = common / common.nanmedian()
     # A profile that is zero nearly everywhere has no scale to compare with.
     ratio = torch.where(ratio.isfinite(), ratio, 0.0)
     padded = torch.nn.functional.pad(ratio, (0, _SMOOTH - 1))
     smooth = torch.stack([padded[shift : shift + len(ratio)] for shift in range(_SMOOTH)]).mean(0)
-    length = (smooth > _ENDS).to(profile.dtype).cumprod(0).sum()
+    length = (smooth > _ENDS).to(common.dtype).cumprod(0).sum()
     begins = ratio[:_SMOOTH].amax() > _STARTS
-    return torch.where(begins, length.minimum((LONGEST * steps).floor()), 0.0).to(profile.dtype)
+    return torch.where(begins, length.minimum((LONGEST * steps).floor()), 0.0).to(common.dtype)
 
 
 class RunUp(RunningAverages):

@@ -1,19 +1,9 @@
-"""CREST's passes over the features, compiled by numba: residuals of the low-pass, and pooling with its transpose.
+"""Residuals of the low-pass and their profile, compiled by numba: the first of CREST's passes over the features."""
 
-Channels go in tiles of eight, the lanes of one vector. A tile of residuals is a contiguous series of rows (T, 8), so
-that a step further in time is eight numbers further in memory, whatever D is. Features stay as they are (T, D), in
-blocks of steps that a cache holds. Kernels take the trajectories from `begin` to `end`: threads share a batch.
-
-Sums of up to 512 numbers are in the features' dtype, sums of these in float64. NaN stays NaN where features are
-pooled, and is no residual.
-"""
-
-import numba
 import numpy as np
 
 from crest.ops.kernels.lanes import (
     LANES,
-    flags,
     larger,
     magnitude,
     ones_from,
@@ -24,22 +14,7 @@ from crest.ops.kernels.lanes import (
     total,
     where_above,
 )
-
-_STEPS = 512
-
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-"""The one way in which kernels are compiled: kept on disk, without the lock of the interpreter."""
-_inlined = numba.njit(inline="always", error_model="numpy")
-
-
-@_inlined
-def _channels(series, index, width, spare):
-    """Eight channels of a step; zeros stand for those that a narrow last tile lacks."""
-    if width < LANES:
-        for c in range(width):
-            spare[c] = series[index + c]
-        return take(spare, 0)
-    return take(series, index)
+from crest.ops.kernels.tiles import BLOCK, channels, compiled, first_valid, inlined
 
 
 @compiled
@@ -76,16 +51,7 @@ def end_factors(valid, weights, sigma, line, by_value, by_slope):
             by_value[t] = 1 / max(present, tiny)
 
 
-@compiled
-def _first_valid(valid, masked, T):
-    start = 0
-    if masked:
-        while start < T and not valid[start]:
-            start += 1
-    return start
-
-
-@_inlined
+@inlined
 def _aligned(size, like):
     """Memory that begins with a line of the cache: eight numbers that lie across two lines take twice as long."""
     memory = np.empty(size + 64 // like.itemsize, like.dtype)
@@ -107,7 +73,7 @@ def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
             high, low = take(highest, channel), take(lowest, channel)
             for t in range(block, min(block + 64, T)):
                 if not masked or valid[t]:
-                    value = _channels(series, t * D + channel, width, spare)
+                    value = channels(series, t * D + channel, width, spare)
                     high, low = larger(value, high), smaller(value, low)
             put(highest, channel, high)
             put(lowest, channel, low)
@@ -125,7 +91,7 @@ def _fill(rows, row, series, D, channel, lo, hi, valid, masked, origin, scale):
     first, factor = take(origin, channel), take(scale, channel)
     spare = np.zeros(LANES, rows.dtype)
     for t in range(lo, hi):
-        value = (_channels(series, t * D + channel, width, spare) - first) * factor
+        value = (channels(series, t * D + channel, width, spare) - first) * factor
         if masked and not valid[t]:
             value = first - first
         put(rows, (row + t - lo) * LANES, value)
@@ -211,8 +177,8 @@ def _average(residual, T, D, sums, delta, share, lanes, profile):
     for c in range(len(share)):
         share[c] = 1 / (max(sums[c], delta) * D) if c < D else 0
     # Tile by tile: side by side, their rows would lie in the same few lines of a cache.
-    for block in range(0, T, _STEPS):
-        steps = min(_STEPS, T - block)
+    for block in range(0, T, BLOCK):
+        steps = min(BLOCK, T - block)
         lanes[:] = 0
         for channel in range(0, len(share), LANES):
             own = take(share, channel)
@@ -228,7 +194,7 @@ def _residual_row(
     series, T, D, valid, masked, weights, factors, floor, delta, residual, second, peak, above, profile, line_profile
 ):  # fmt: skip
     padded, halo = (D + LANES - 1) // LANES * LANES, len(weights) - 1
-    start = _first_valid(valid, masked, T)
+    start = first_valid(valid, masked, T)
     if start == T:
         residual[:] = 0
         peak[:] = 0
@@ -239,11 +205,11 @@ def _residual_row(
     origin, scale = np.empty(padded, series.dtype), np.empty(padded, series.dtype)
     _origin_and_scale(series, T, D, start, valid, masked, origin, scale)
     sums, peaks, counts = np.zeros((2, padded)), np.zeros(padded, series.dtype), np.zeros(padded)
-    most = min(_STEPS, T)
+    most = min(BLOCK, T)
     rows = _aligned((most + 2 * halo + 4) * LANES, series)
     smooth = _aligned((most + 4) * LANES, series)
-    for block in range(0, T, _STEPS):
-        steps = min(_STEPS, T - block)
+    for block in range(0, T, BLOCK):
+        steps = min(BLOCK, T - block)
         lo, hi = max(block - halo, 0), min(block + steps + halo, T)
         rows[: (lo - block + halo) * LANES] = 0
         rows[(hi - block + halo) * LANES :] = 0
@@ -285,73 +251,3 @@ def residuals(
             features[b], T, D, own, masked, weights, factors, floor, delta, residual[b], scratch if b < lines else nowhere,
             peak[b], above[b], profile[b], line_profile[b] if b < lines else nowhere,
         )  # fmt: skip
-
-
-@compiled
-def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, masked, pooled):
-    """Sum over valid steps of `inner` times the selected and `outer` times the other features, (B, T D) to (B, D).
-
-    `level` is the sum of these weights: features are added up from their first step, so that an offset costs no digits.
-    """
-    D = pooled.shape[1]
-    padded = (D + LANES - 1) // LANES * LANES
-    T = chosen.shape[1] // padded
-    selected, everything = np.empty(padded), np.empty(padded)
-    origin, spare, part = (
-        np.zeros(padded, features.dtype),
-        np.zeros(LANES, features.dtype),
-        np.empty(2 * LANES, features.dtype),
-    )
-    for b in range(begin, end):
-        own, series = valid[b if masked else 0], features[b]
-        start = _first_valid(own, masked, T)
-        if start == T:
-            pooled[b] = 0
-            continue
-        for c in range(D):
-            origin[c] = series[start * D + c]
-        selected[:] = 0
-        everything[:] = 0
-        for block in range(start, T, _STEPS):
-            for channel in range(0, padded, LANES):
-                width, flagged = min(LANES, D - channel), chosen[b, channel * T :]
-                # A power of two: what many large features add up to stays within the range of the dtype.
-                first, share = take(origin, channel), splat(features.dtype.type(1 / _STEPS))
-                inside, overall = first - first, first - first
-                for t in range(block, min(block + _STEPS, T)):
-                    if not masked or own[t]:
-                        value = (_channels(series, t * D + channel, width, spare) - first) * share
-                        overall = overall + value
-                        inside = inside + value * flags(flagged, t * LANES, first)
-                put(part, 0, inside)
-                put(part, LANES, overall)
-                for c in range(LANES):
-                    selected[channel + c] += part[c] * float(_STEPS)
-                    everything[channel + c] += part[LANES + c] * float(_STEPS)
-        for c in range(D):
-            rest = everything[c] - selected[c]
-            pooled[b, c] = inner[b, c] * selected[c] + outer[b, c] * rest + level[b, c] * origin[c]
-
-
-@compiled
-def spread_weights(begin, end, gradient, chosen, inner, outer, valid, masked, features):
-    """The transpose of `weighted_sums`: `gradient` (B, D) on every step, by the step's weight (B, T D)."""
-    D = gradient.shape[1]
-    padded, whole = (D + LANES - 1) // LANES * LANES, D - D % LANES
-    T = chosen.shape[1] // padded
-    low, step = np.zeros(padded, features.dtype), np.zeros(padded, features.dtype)
-    for b in range(begin, end):
-        own, series, flagged = valid[b if masked else 0], features[b], chosen[b]
-        for c in range(D):
-            low[c] = outer[b, c] * gradient[b, c]
-            step[c] = (inner[b, c] - outer[b, c]) * gradient[b, c]
-        for t in range(T):
-            if masked and not own[t]:
-                series[t * D : (t + 1) * D] = 0
-                continue
-            for channel in range(0, whole, LANES):
-                rest = take(low, channel)
-                value = rest + take(step, channel) * flags(flagged, channel * T + t * LANES, rest)
-                put(series, t * D + channel, value)
-            for c in range(whole, D):
-                series[t * D + c] = low[c] + step[c] * flagged[whole * T + t * LANES + c - whole]
