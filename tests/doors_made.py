@@ -143,7 +143,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
     changes = {"function": reads, "inputs": series(), "targets": torch.rand(6), "mask": mask()}
     slow = {"signals": series(), "mask": mask()}
     watched = {
-        "every": 1, "events": events(), "features": None, "head": None, "channels_first": False, "answer": taken,
+        "every": 1, "events": events(), "features": None, "head": None, "channels_first": False, "keys": None, "answer": taken,
         "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0, "prefix": "crest/",
     }  # fmt: skip
     weights = {
@@ -174,7 +174,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         },
         "audit": {
             "model": reads, "batches": [(series(), torch.rand(6))], "features": None, "head": None, "events": events(),
-            "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "channels": ["a", "b"], "answer": taken,
+            "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "keys": None, "channels": ["a", "b"], "answer": taken,
             "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0,
         },
         "Watch": {"model": reads, "batches": [(series(), torch.rand(6))], **watched},
@@ -188,7 +188,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         },
         "reanchor": {
             "model": model(), "batches": [(x, y)], "pooling": "2", "head": "4", "budgets": (0.2,),
-            "config": crest.CrestConfig(), "penalties": (1.0,), "layout": None, "keepdim": None,
+            "config": crest.CrestConfig(), "penalties": (1.0,), "layout": None, "keepdim": None, "keys": None,
         },
         "credit": {"features": series(), "pooled": torch.randn(6, 2), "events": events(), "mask": mask(), "validate": True},
         "credit_of_scores": {**scored, "validate": True},

@@ -11,7 +11,7 @@ import crest
 from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
-CORE = {"arrays", "floats", "checks", "rng", "background", "ops", "files"}
+CORE = {"arrays", "floats", "checks", "rng", "background", "ops", "files", "batch_parts"}
 PRODUCT = CORE | {
     "readouts",
     "probes",
@@ -39,6 +39,7 @@ ALLOWED = {
     "background": {"arrays", "checks"},
     "ops": {"arrays", "checks"},
     "files": set(),
+    "batch_parts": set(),
     "readouts": CORE,
     "probes": CORE,
     "theory": {"floats", "checks"},

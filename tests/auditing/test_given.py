@@ -38,6 +38,18 @@ def test_all_forms_say_the_same(batches: object) -> None:
     assert torch.equal(given.mask, MASK)
 
 
+def test_batches_padded_one_by_one_are_padded_to_the_longest() -> None:
+    last = [(X, Y, MASK), (X[:, :2], Y, MASK[:, :2])]
+    first = [{"signal": x.mT, "wear": y, "valid": mask} for x, y, mask in last]
+    for given in (gathered(last, 10), gathered(first, 10, keys=("signal", "wear", "valid"))):
+        steps = 1 if given.inputs.shape[1:] == X.shape[1:] else 2
+        inputs = given.inputs if steps == 1 else given.inputs.mT
+        assert torch.equal(inputs[:4], X)
+        assert torch.equal(inputs[4:, :2], X[:, :2])
+        assert not inputs[4:, 2:].any()
+        assert torch.equal(given.mask, torch.cat([MASK, MASK & torch.tensor([True, True, False])]))
+
+
 def test_nothing_after_the_last_one_is_read() -> None:
     def some():
         yield X
@@ -50,12 +62,12 @@ def test_nothing_after_the_last_one_is_read() -> None:
     ("batches", "message"),
     [
         ([X, (X, Y)], "^batches must all hold the same parts"),
-        ([X, X[:, :2]], "^batches must have inputs of one shape"),
+        ([X, X[:, :2]], "^batches must hold windows of one length, or masks, got 2 to 3 steps"),
         ([{"x": X, "inputs": X}], "^batches must name their inputs once, got the keys inputs, x"),
         ([(X, Y, MASK, Y)], "^batches must hold .* got 4 parts"),
         ("signals", "^batches must be arrays"),
-        ([(X, "labels")], "^targets must be a tensor or an array, got str"),
-        (np.array([["a"]], dtype=object), "^inputs must be numbers, got an array of objects"),
+        ([(X, "labels")], "^targets of batches must be a tensor or an array, got str"),
+        (np.array([["a"]], dtype=object), "^inputs of batches must be numbers, got an array of objects"),
     ],
 )
 def test_messages(batches: object, message: str) -> None:

@@ -1,11 +1,12 @@
 from collections import namedtuple
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from crest.repairing.batch_forms import BatchForm, ChangedBatches, as_batches, held_out, require_rereadable
+from crest.repairing.batch_forms import BatchForm, ChangedBatches, held_out, require_rereadable
 
 Batch = namedtuple("Batch", ["signal", "target"])
 FORM = BatchForm()
@@ -34,17 +35,17 @@ def test_batches_keep_their_form() -> None:
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        (torch.zeros(3), "^field must hold .* or dicts, got Tensor"),
-        ((torch.zeros(3, 4, 2),), "^field must hold .* or dicts, got 1 parts"),
+        (torch.zeros(3), r"^field must hold inputs of shape \(B, T, C\) or \(B, C, T\), got \(3,\)$"),
+        ((torch.zeros(3, 4, 2),), "^field must hold .* or dicts, got no targets$"),
         (
-            {"x": 1, "z": 2},
-            "^keys must name inputs, targets and mask in the dicts of field, which have x, z; got 'y'",
+            {"x": torch.zeros(3, 4, 2), "z": 2},
+            "^field must hold .* or dicts, got no targets under x, z: keys= names them$",
         ),
-        ((torch.zeros(3, 4, 2), [1, 2, 3]), "^field must hold targets as tensors, got list"),
-        (("a", torch.zeros(3)), "^field must hold inputs as tensors, got str"),
+        ((torch.zeros(3, 4, 2), [1, 2, 3]), "^targets of field must be a tensor or an array, got list"),
+        (("a", torch.zeros(3)), "^inputs of field must be a tensor or an array, got str"),
         (
             (torch.zeros(3, 4, 2), torch.zeros(2)),
-            "^field must hold a target for each trajectory, got 2 for 3",
+            r"^targets of field must have a row for each of 3 trajectories, got \(2,\)",
         ),
     ],
 )
@@ -84,9 +85,7 @@ def test_what_cannot_be_measured_is_refused() -> None:
         FORM.joined(
             [(x.index_fill(0, torch.tensor([1]), torch.nan)[:, :1, :1], y)], "field", channels_first=False
         )
-    with pytest.raises(
-        ValueError, match=r"^inputs of field must be a floating point tensor, got torch.int64"
-    ):
+    with pytest.raises(ValueError, match=r"^inputs of field must be floating-point numbers, got torch.int64"):
         FORM.joined([(x.long(), y)], "field", channels_first=False)
 
 
@@ -108,7 +107,7 @@ def test_a_fifth_is_held_out_of_batches_of_any_size(sizes: list[int]) -> None:
 
 def test_too_few_to_hold_out() -> None:
     with pytest.raises(ValueError, match=r"^train_batches must hold 10 trajectories or more, .* got 9"):
-        held_out([rows(*range(9))], FORM, seed=0)
+        held_out([rows(*map(float, range(9)))], FORM, seed=0)
 
 
 def test_changed_batches_are_made_anew_in_each_pass() -> None:
@@ -128,9 +127,12 @@ def test_what_cannot_be_read_twice_is_refused(bad: object) -> None:
     require_rereadable("train_batches", [1])
 
 
-def test_a_tuple_of_tensors_is_one_batch() -> None:
-    batch = rows(1.0, 2.0)
-    assert as_batches(batch) == [batch]
-    assert as_batches([batch]) == [batch]
-    assert as_batches(({"x": batch[0], "y": batch[1]},)) == ({"x": batch[0], "y": batch[1]},)
-    assert as_batches(None) is None
+def test_arrays_stay_arrays_for_the_fit() -> None:
+    x, y = (part.numpy() for part in rows(0.0, 1.0, 2.0))
+    for batch in ((x, y), {"signal": x, "label": y}):
+        changed = FORM.with_inputs(batch, torch.zeros(3, 4, 2))
+        some = FORM.rows(changed, torch.tensor([0, 2]))
+        parts = [*some.values()] if isinstance(some, dict) else [*some]
+        assert all(isinstance(part, np.ndarray) for part in parts)
+        assert parts[1].tolist() == [0.0, 2.0]
+        assert not parts[0].any()

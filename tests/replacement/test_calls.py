@@ -1,7 +1,8 @@
+import pytest
 import torch
 from torch import Tensor, nn
 
-from crest.replacement.calls import answer_to, calls_of, device_of, takes_mask_by_name
+from crest.replacement.calls import answer_to, called_with, calls_of, device_of, takes_mask_by_name
 
 
 class Named(nn.Module):
@@ -39,3 +40,17 @@ def test_inputs_move_to_the_device_of_the_model() -> None:
     assert device_of(model) == torch.device("meta")
     assert answer_to(model, torch.zeros(2, 3)).is_meta
     assert device_of(nn.BatchNorm1d(2, affine=False)) == torch.device("cpu")
+
+
+def test_a_mask_of_padding_is_refused_wherever_a_model_is_asked() -> None:
+    class Padding(nn.Module):
+        def forward(self, x: Tensor, key_padding_mask: Tensor) -> Tensor:
+            return (x * ~key_padding_mask.unsqueeze(-1)).sum(1)
+
+    for ask in (answer_to, called_with):
+        with pytest.raises(ValueError, match=r"^mask is True where a step is valid, .* 'key_padding_mask'"):
+            ask(Padding(), torch.ones(2, 5, 1), torch.ones(2, 5, dtype=torch.bool))
+
+
+def test_inputs_have_the_precision_of_the_model() -> None:
+    assert answer_to(nn.Linear(2, 1), torch.ones(3, 2, dtype=torch.float64)).dtype == torch.float32

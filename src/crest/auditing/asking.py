@@ -1,12 +1,13 @@
 """Somebody's model as a function of inputs and a mask."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from crest.replacement.calls import called_with
 
 
 def asker(model: Callable[..., Any], answer: Callable[[Any], Tensor] | None) -> Callable[..., Tensor]:
@@ -17,23 +18,9 @@ def asker(model: Callable[..., Any], answer: Callable[[Any], Tensor] | None) -> 
             any function.
         answer: from what the model returns to predictions (B,), (B, 1) or (B, K), where it does not return those.
     """
-    forward = model.forward if isinstance(model, nn.Module) else model
-    try:
-        names = list(inspect.signature(forward).parameters)
-    except (TypeError, ValueError):
-        names = []
-    by_name = "mask" in names
-    padding = not by_name and len(names) > 1 and "pad" in names[1]
 
     def ask(inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        if mask is not None and padding:
-            raise ValueError(
-                f"mask is True where a step is valid, and the model's second argument is {names[1]!r}: wrap the model, such as "
-                f"lambda x, mask: model(x, ~mask)"
-            )
-        given = () if mask is None or by_name else (mask,)
-        named = {"mask": mask} if mask is not None and by_name else {}
-        found = model(inputs, *given, **named)
+        found = called_with(model, inputs, mask)
         found = found if answer is None else answer(found)
         if isinstance(found, np.ndarray):
             found = torch.from_numpy(found)

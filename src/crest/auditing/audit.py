@@ -17,6 +17,7 @@ from crest.auditing.result import Audit, ConditionReading
 from crest.auditing.shown import shown_traces
 from crest.auditing.verdict import FEWEST, MOVES, found
 from crest.background import SIGMA
+from crest.batch_parts import BatchKeys
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
 from crest.conditions import errors_by_condition
@@ -38,6 +39,7 @@ def audit(
     events: Any = None,
     conditions: Iterable[Hashable] | Tensor | None = None,
     channels_first: bool | None = None,
+    keys: BatchKeys | None = None,
     channels: Sequence[str] | None = None,
     answer: Callable[[Any], Tensor] | None = None,
     kind: str = "core",
@@ -65,6 +67,7 @@ def audit(
             shown by condition. Needs targets.
         channels_first: whether the inputs are (B, C, T). Unless given, the first layer tells; where it does not, time is
             the longer axis.
+        keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
         channels: names of the signals, for the page.
         answer: from what the model returns to predictions (B,), (B, 1) or logits (B, K), where it returns something else.
         kind: kind of background that is exchanged, as in `crest.background.split`.
@@ -90,7 +93,7 @@ def audit(
     require("sigma", sigma, "be positive")
     if events is not None or conditions is not None:
         require_in_order(batches)
-    given = gathered(batches, trajectories)
+    given = gathered(batches, trajectories, keys)
     if len(given.inputs) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []

@@ -4,10 +4,12 @@ import difflib
 from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from crest.arrays import Features, StepFlags
+from crest.batch_parts import BatchKeys, as_tensor, split_batch
 from crest.probes.batches import evaluating
 from crest.replacement.calls import LayerCall, answer_to, calls_of
 from crest.replacement.slot import PoolingSlot
@@ -49,7 +51,13 @@ def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
 
 
 def captured(
-    model: nn.Module, batches: Iterable[Any], *, pooling: str, head: str, slot: PoolingSlot
+    model: nn.Module,
+    batches: Iterable[Any],
+    *,
+    pooling: str,
+    head: str,
+    slot: PoolingSlot,
+    keys: BatchKeys | None = None,
 ) -> Generator[Captured, None, None]:
     """Each batch seen from inside, in evaluation mode and without gradients. The model is not changed.
 
@@ -58,15 +66,16 @@ def captured(
     Args:
         model: called with the inputs, and with the mask where a batch has one: by the name `mask` if its
             `forward` has that, else as the second argument.
-        batches: (inputs, targets) or (inputs, targets, mask) each.
+        batches: (inputs, targets), (inputs, targets, mask) or a dict each.
         pooling: path of the layer that pools; `forward` calls it once, with features and maybe a mask.
         head: path of the layer that reads the pooled vector, and nothing else.
         slot: the readout to come, in the pooling layer's calling convention.
+        keys: of inputs, targets and mask in dicts; the usual names unless given.
     """
     pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
     with evaluating(model), calls_of(pools) as pooled, calls_of(heads) as read:
         for batch in batches:
-            inputs, targets, mask = _parts(batch)
+            inputs, targets, mask = _parts(batch, keys)
             pooled.clear()
             read.clear()
             answer = answer_to(model, inputs, mask)
@@ -86,15 +95,21 @@ def captured(
             yield Captured(features, own_mask, targets, answers, direct)
 
 
-def _parts(batch: Any) -> tuple[Any, Any, Any]:
-    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
-        got = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
-        raise ValueError(f"batches must hold (inputs, targets) or (inputs, targets, mask), got {got}")
-    inputs, targets, mask = batch if len(batch) == 3 else (*batch, None)
-    if not isinstance(targets, Tensor) or targets.ndim == 0:
-        got = "a tensor without axes" if isinstance(targets, Tensor) else type(targets).__name__
-        raise ValueError(f"targets must be a tensor with a row for each trajectory, got {got}")
-    return inputs, targets, mask
+def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Any, Tensor, Any]:
+    inputs, targets, mask = split_batch(batch, keys=keys)
+    # Inputs may be anything that the model takes; arrays become tensors.
+    inputs, mask = (
+        as_tensor(name, part) if isinstance(part, np.ndarray) else part
+        for name, part in (("inputs", inputs), ("mask", mask))
+    )
+    found = as_tensor("targets", targets)
+    if found is None:
+        raise ValueError(
+            "batches must hold (inputs, targets), (inputs, targets, mask) or dicts, got no targets"
+        )
+    if found.ndim == 0:
+        raise ValueError("targets must be a tensor with a row for each trajectory, got a tensor without axes")
+    return inputs, found, mask
 
 
 def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:

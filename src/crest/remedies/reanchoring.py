@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from crest.batch_parts import BatchKeys, as_batches
 from crest.checks.arguments import require
 from crest.checks.doors import door
 from crest.checks.tensors import require_finite
@@ -36,6 +37,7 @@ def reanchor(
     penalties: Sequence[float] = PENALTIES,
     layout: Layout | None = None,
     keepdim: bool | None = None,
+    keys: BatchKeys | None = None,
     **readout_options: Any,
 ) -> Reanchored:
     """Put CREST in the place of a trained model's pooling and fit its head again, in place; the encoder stays.
@@ -53,7 +55,7 @@ def reanchor(
 
     Args:
         model: any module whose head reads the pooled vector as it is and gives the answer.
-        batches: (inputs, targets) or (inputs, targets, mask) each; a list or a `DataLoader`, since it is read twice.
+        batches: (inputs, targets), (inputs, targets, mask) or a dict each; a list or a `DataLoader`, since it is read twice.
             Targets are (B,) or (B, K). The model is called with inputs and, where there is one, the mask (B, T), which
             it must hand to the pooling layer.
         pooling: path of the pooling layer, as `model.named_modules()` lists it.
@@ -63,6 +65,7 @@ def reanchor(
         penalties: to choose from, positive; in units of the mean square of a standardised channel.
         layout: how the pooling layer is called, as in `crest.replace_pooling`.
         keepdim: whether it keeps a time axis of length one, as in `crest.replace_pooling`.
+        keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
         readout_options: further options of `crest.CrestReadout`, the same for every budget.
 
     Example:
@@ -78,9 +81,9 @@ def reanchor(
     if not isinstance(linear, nn.Linear) or linear.bias is None:
         got = "one without" if isinstance(linear, nn.Linear) else type(linear).__name__
         raise ValueError(f"head must name a torch.nn.Linear with a bias, got {head!r}: {got}")
-    if isinstance(batches, Tensor) or iter(batches) is batches:
-        got = "one tensor" if isinstance(batches, Tensor) else "an iterator"
-        raise ValueError(f"batches must be a list or a DataLoader, which can be read twice, got {got}")
+    batches = as_batches(batches)
+    if iter(batches) is batches:
+        raise ValueError("batches must be a list or a DataLoader, which can be read twice, got an iterator")
     for name, values in (("budgets", budgets), ("penalties", penalties)):
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
             raise ValueError(f"{name} must be a list or a tuple of values to choose from, got {values!r}")
@@ -95,7 +98,7 @@ def reanchor(
 
     # Closed at once where something is refused: until then the model has hooks and is in evaluation mode.
     def one_pass() -> contextlib.closing[Generator[Captured, None, None]]:
-        return contextlib.closing(captured(model, batches, pooling=pooling, head=head, slot=slot))
+        return contextlib.closing(captured(model, batches, pooling=pooling, head=head, slot=slot, keys=keys))
 
     # Whatever a readout remembers from calibration, all budgets learn it in one pass.
     if any(readout.state_dict() for readout in readouts):

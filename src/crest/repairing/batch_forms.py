@@ -4,18 +4,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from crest.checks.tensors import as_flags, as_per_trajectory, require_finite, require_series
+from crest.batch_parts import BatchKeys, BatchParts, as_batches, input_key, padded_alike, parts_of
+from crest.checks.tensors import as_flags, as_per_trajectory, require_finite
 from crest.rng import generator
 
 # our choice: docs/choices.md#repair
 HELD_OUT = 5
 
 
-class BatchParts(NamedTuple):
-    """What a batch holds."""
+class TrainingParts(NamedTuple):
+    """What a batch to train on holds."""
 
     inputs: Tensor
     """(B, T, C), or (B, C, T)."""
@@ -36,16 +38,6 @@ class JoinedBatches(NamedTuple):
     """(N, T)."""
 
 
-def as_batches(given: Any) -> Any:
-    """Batches as they are; a tuple that begins with a tensor is one batch, as `crest.audit` takes it.
-
-    Example:
-        >>> len(as_batches((torch.zeros(2, 5, 1), torch.ones(2))))
-        1
-    """
-    return [given] if isinstance(given, tuple) and given and isinstance(given[0], Tensor) else given
-
-
 @dataclass(frozen=True)
 class BatchForm:
     """Where a batch has its inputs, targets and mask: first, second and third of a tuple or list, or keys of a dict.
@@ -55,48 +47,38 @@ class BatchForm:
         tensor([1., 1.])
     """
 
-    keys: tuple[str, str, str] = ("x", "y", "mask")
-    """Of inputs, targets and mask, for dicts; the mask may be missing."""
+    keys: BatchKeys | None = None
+    """Of inputs, targets and mask, for dicts; the usual names unless given."""
 
-    def parts(self, batch: Any, argument: str) -> BatchParts:
+    def parts(self, batch: Any, argument: str) -> TrainingParts:
         """The parts of a batch; a ValueError that names the argument where there are none."""
-        if isinstance(batch, Mapping):
-            missing = [key for key in self.keys[:2] if key not in batch]
-            if missing:
-                raise ValueError(
-                    f"keys must name inputs, targets and mask in the dicts of {argument}, which have "
-                    f"{', '.join(map(str, batch))}; got {missing[0]!r}"
+        inputs, targets, mask = parts_of(batch, argument, self.keys)
+        if targets is None:
+            raise ValueError(
+                f"{argument} must hold (inputs, targets), (inputs, targets, mask) or dicts, got no targets"
+                + (
+                    f" under {', '.join(map(str, batch))}: keys= names them"
+                    if isinstance(batch, Mapping)
+                    else ""
                 )
-            found = [batch[self.keys[0]], batch[self.keys[1]], batch.get(self.keys[2])]
-        elif isinstance(batch, tuple | list) and len(batch) in (2, 3):
-            found = [*batch, None][:3]
-        else:
-            got = f"{len(batch)} parts" if isinstance(batch, tuple | list) else type(batch).__name__
-            raise ValueError(
-                f"{argument} must hold (inputs, targets), (inputs, targets, mask) or dicts, got {got}"
             )
-        for name, part in zip(("inputs", "targets"), found, strict=False):
-            if not isinstance(part, Tensor) or part.ndim == 0:
-                raise ValueError(f"{argument} must hold {name} as tensors, got {type(part).__name__}")
-        if len(found[0]) != len(found[1]):
-            raise ValueError(
-                f"{argument} must hold a target for each trajectory, got {len(found[1])} for {len(found[0])}"
-            )
-        return BatchParts(*found)
+        return TrainingParts(inputs, targets, mask)
 
     def with_inputs(self, batch: Any, inputs: Tensor) -> Any:
-        """The same batch with other inputs."""
+        """The same batch with other inputs, an array where they were one."""
         if isinstance(batch, Mapping):
-            return {**batch, self.keys[0]: inputs}
-        return _like(batch, [inputs, *batch[1:]])
+            key = input_key(batch, self.keys)
+            return {**batch, key: _as_before(batch[key], inputs)}
+        return _like(batch, [_as_before(batch[0], inputs), *batch[1:]])
 
     def rows(self, batch: Any, rows: Tensor) -> Any:
-        """Some rows of a batch: of every tensor in it that has as many rows as its inputs."""
-        count = len(batch[self.keys[0]] if isinstance(batch, Mapping) else batch[0])
+        """Some rows of a batch: of every tensor or array in it that has as many rows as its inputs."""
+        count = len(batch[input_key(batch, self.keys)] if isinstance(batch, Mapping) else batch[0])
 
         def taken(part: Any) -> Any:
-            fits = isinstance(part, Tensor) and part.ndim > 0 and len(part) == count
-            return part[rows.to(part.device)] if fits else part
+            if not isinstance(part, Tensor | np.ndarray) or part.ndim == 0 or len(part) != count:
+                return part
+            return part[rows.to(part.device)] if isinstance(part, Tensor) else part[rows.numpy()]
 
         if isinstance(batch, Mapping):
             return {key: taken(part) for key, part in batch.items()}
@@ -110,39 +92,29 @@ class BatchForm:
             >>> BatchForm().joined(batches, "validation", channels_first=True).inputs.shape
             torch.Size([5, 5, 1])
         """
-        all_parts = [self.parts(batch, argument) for batch in batches]
+        all_parts = [self.parts(batch, argument) for batch in as_batches(batches, argument)]
         if sum(len(parts.inputs) for parts in all_parts) < 2:
             got = sum(len(parts.inputs) for parts in all_parts)
             raise ValueError(f"{argument} must hold two trajectories or more, got {got}")
-        masked = {parts.mask is not None for parts in all_parts}
-        if len(masked) > 1:
-            raise ValueError(f"{argument} must hold a mask in every batch or in none")
         inputs, targets, masks = [], [], []
-        for parts in all_parts:
-            require_series(
-                f"inputs of {argument}", parts.inputs, "(B, C, T)" if channels_first else "(B, T, C)"
-            )
-            signals = parts.inputs.detach().cpu()
+        for parts in padded_alike([BatchParts(*parts) for parts in all_parts], argument):
+            signals = parts.inputs.cpu()
             signals = signals.transpose(1, 2) if channels_first else signals
             inputs.append(signals)
+            assert parts.targets is not None
             targets.append(
-                as_per_trajectory(
-                    f"targets of {argument} must be", parts.targets.detach().cpu(), len(signals)
-                )
+                as_per_trajectory(f"targets of {argument} must be", parts.targets.cpu(), len(signals))
             )
             if parts.mask is not None:
-                masks.append(as_flags("mask", parts.mask.detach().cpu(), signals))
-        steps = sorted({signals.shape[1] for signals in inputs})
-        if len(steps) > 1 and not masks:
-            raise ValueError(
-                f"{argument} must hold windows of one length, or masks, got {steps[0]} to {steps[-1]} steps"
-            )
-        padded = [torch.nn.functional.pad(one, (0, 0, 0, steps[-1] - one.shape[1])) for one in inputs]
-        masks = [torch.nn.functional.pad(one, (0, steps[-1] - one.shape[1])) for one in masks]
-        joined = JoinedBatches(torch.cat(padded), torch.cat(targets), torch.cat(masks) if masks else None)
+                masks.append(as_flags("mask", parts.mask.cpu(), signals))
+        joined = JoinedBatches(torch.cat(inputs), torch.cat(targets), torch.cat(masks) if masks else None)
         require_finite(f"inputs of {argument}", joined.inputs, joined.mask)
         require_finite(f"targets of {argument}", joined.targets)
         return joined
+
+
+def _as_before(before: Any, inputs: Tensor) -> Any:
+    return inputs.numpy() if isinstance(before, np.ndarray) else inputs
 
 
 def _like(batch: Any, parts: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from torch import nn
 
 from crest.background import SIGMA
+from crest.batch_parts import BatchKeys, as_batches
 from crest.candidates import Candidate
 from crest.checks.arguments import require, require_choice
 from crest.checks.doors import door_leaving
@@ -20,9 +21,8 @@ from crest.probes.exchange import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.remedies.capture import part_at
 from crest.repairing.batch_forms import (
     BatchForm,
-    BatchParts,
     JoinedBatches,
-    as_batches,
+    TrainingParts,
     held_out,
     require_rereadable,
 )
@@ -49,7 +49,7 @@ def repair(
     channels_first: bool | None = None,
     layout: Layout | None = None,
     keepdim: bool | None = None,
-    keys: tuple[str, str, str] = ("x", "y", "mask"),
+    keys: BatchKeys | None = None,
     by: Literal["error", "share"] = "error",
     kind: str = "core",
     sigma: float = SIGMA,
@@ -85,7 +85,7 @@ def repair(
         channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.
         layout: how the pooling layer is called, as in `crest.replace_pooling`. Found on the first batch.
         keepdim: whether it keeps a time axis of length one, found in the same way.
-        keys: of inputs, targets and mask, where the batches are dicts.
+        keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
         by: the rule, as in `crest.choose`: the error on backgrounds of others, or the share that follows the transient and
             the ID error.
         kind: kind of background for the exchange test, as in `crest.background.split`.
@@ -111,7 +111,7 @@ def repair(
     original = _checked(model, pooling, head, fit, remedies)
     require("seed", seed, "be a whole number, 0 or more")
     require_choice("by", by, ("error", "share"))
-    train_batches, validation, field = map(as_batches, (train_batches, validation, field))
+    train_batches = as_batches(train_batches, "train_batches")
     require_rereadable("train_batches", train_batches)
     form, say = BatchForm(keys), tell or _silent
     notes: list[str] = []
@@ -186,14 +186,14 @@ def _checked(
         raise ValueError(f"model must be one that copy.deepcopy can copy: {_words(error)}") from error
 
 
-def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> BatchParts:
+def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> TrainingParts:
     with scope(seed, "repair/reading"):
         for batch in batches:
             return form.parts(batch, "train_batches")
     raise ValueError("train_batches must hold at least one batch, got none")
 
 
-def _axes(model: nn.Module, first: BatchParts, channels_first: bool | None, notes: list[str]) -> bool:
+def _axes(model: nn.Module, first: TrainingParts, channels_first: bool | None, notes: list[str]) -> bool:
     """Whether inputs are (B, C, T)."""
     if first.inputs.ndim != 3:
         raise ValueError(

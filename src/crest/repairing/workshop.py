@@ -10,7 +10,7 @@ from torch import nn
 
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
-from crest.repairing.batch_forms import BatchForm, BatchParts, ChangedBatches
+from crest.repairing.batch_forms import BatchForm, ChangedBatches, TrainingParts
 from crest.repairing.finding import find_head, find_pooling, find_stride
 from crest.repairing.measuring import Yardstick
 from crest.repairing.repaired import MeasuredModel
@@ -71,7 +71,7 @@ class Workshop:
     """To train on."""
     form: BatchForm
     """Of the batches."""
-    first: BatchParts
+    first: TrainingParts
     """Some batch, to look at the model with."""
     channels_first: bool
     """Whether the model takes (B, C, T)."""

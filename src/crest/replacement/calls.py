@@ -2,7 +2,7 @@
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -55,28 +55,59 @@ def device_of(model: nn.Module) -> torch.device | None:
     return next((tensor.device for tensor in [*model.parameters(), *model.buffers()]), None)
 
 
-def takes_mask_by_name(model: nn.Module) -> bool:
-    """Whether the model's `forward` has an argument `mask`; else a mask is its second argument.
+def takes_mask_by_name(model: Callable[..., Any]) -> bool:
+    """Whether the model has an argument `mask`; else a mask is its second argument.
 
     Example:
         >>> takes_mask_by_name(nn.Linear(2, 1))
         False
     """
-    return "mask" in inspect.signature(model.forward).parameters
+    return "mask" in _arguments(model)
+
+
+def called_with(model: Callable[..., Any], inputs: Any, mask: Any = None) -> Any:
+    """What a module or function returns for inputs and, where there is one, their mask: by its name, else as the second.
+
+    A mask is True on valid steps. A second argument that is named after padding would read it the other way round, and is
+    refused.
+
+    Example:
+        >>> called_with(lambda x, valid: (x * valid).sum(1), torch.ones(1, 3), torch.tensor([[True, True, False]]))
+        tensor([2.])
+    """
+    if mask is None:
+        return model(inputs)
+    names = _arguments(model)
+    if "mask" in names:
+        return model(inputs, mask=mask)
+    if len(names) > 1 and "pad" in names[1]:
+        raise ValueError(
+            f"mask is True where a step is valid, and the model's second argument is {names[1]!r}: wrap the model, such as "
+            f"lambda x, mask: model(x, ~mask)"
+        )
+    return model(inputs, mask)
 
 
 def answer_to(model: nn.Module, inputs: Any, mask: Any = None) -> Any:
-    """What the model answers to inputs and, where there is one, their mask (B, T), brought to its device.
+    """What the model answers to inputs and, where there is one, their mask (B, T), on its device and in its precision.
 
     Example:
-        >>> answer_to(nn.Flatten(), torch.zeros(2, 3, 4)).shape
-        torch.Size([2, 12])
+        >>> answer_to(nn.Linear(4, 1), torch.zeros(2, 3, 4, dtype=torch.float64)).dtype
+        torch.float32
     """
     device = device_of(model)
-    inputs, mask = (
-        part.to(device) if isinstance(part, Tensor) and device is not None else part
-        for part in (inputs, mask)
-    )
-    if mask is None:
-        return model(inputs)
-    return model(inputs, mask=mask) if takes_mask_by_name(model) else model(inputs, mask)
+    if device is not None:
+        inputs, mask = (part.to(device) if isinstance(part, Tensor) else part for part in (inputs, mask))
+    weights = [*model.parameters(), *model.buffers()]
+    precision = next((one.dtype for one in weights if one.is_floating_point()), None)
+    if precision is not None and isinstance(inputs, Tensor) and inputs.is_floating_point():
+        inputs = inputs.to(precision)
+    return called_with(model, inputs, mask)
+
+
+def _arguments(model: Callable[..., Any]) -> list[str]:
+    """The names of what it takes; none where Python cannot tell."""
+    try:
+        return list(inspect.signature(model.forward if isinstance(model, nn.Module) else model).parameters)
+    except (TypeError, ValueError):
+        return []

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from crest.background import SIGMA
+from crest.batch_parts import BatchKeys
 from crest.checks.doors import door
 from crest.probes.batches import BATCH
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
@@ -54,6 +55,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         features: as in `crest.Watch`.
         head: as in `crest.Watch`.
         channels_first: as in `crest.Watch`.
+        keys: as in `crest.Watch`.
         answer: as in `crest.Watch`.
         kind: as in `crest.Watch`.
         sigma: as in `crest.Watch`.
@@ -82,6 +84,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         features: str | Literal[False] | None = None,
         head: str | None = None,
         channels_first: bool | None = None,
+        keys: BatchKeys | None = None,
         answer: Callable[[Any], Tensor] | None = None,
         kind: str = "core",
         sigma: float = SIGMA,
@@ -98,7 +101,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         self._batches, self._model, self._prefix = batches, model, prefix
         self._settings: dict[str, Any] = {
             "every": every, "events": events, "features": features, "head": head, "channels_first": channels_first,
-            "answer": answer, "kind": kind, "sigma": sigma, "error": error, "trajectories": trajectories,
+            "keys": keys, "answer": answer, "kind": kind, "sigma": sigma, "error": error, "trajectories": trajectories,
             "batch_size": batch_size, "seed": seed, "prefix": prefix,
         }  # fmt: skip
         self._logged: int | None = None

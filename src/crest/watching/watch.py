@@ -16,6 +16,7 @@ from crest.auditing.readings import FeaturesNotFiniteError, Readings, core_of
 from crest.auditing.verdict import FEWEST, verdict_of
 from crest.background import SIGMA
 from crest.background.separation import background_of
+from crest.batch_parts import BatchKeys
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
 from crest.probes.batches import BATCH, evaluating
@@ -52,6 +53,7 @@ class Watch:
         features: as in `crest.audit`; False does not look into the model.
         head: as in `crest.audit`.
         channels_first: as in `crest.audit`.
+        keys: as in `crest.audit`.
         answer: as in `crest.audit`.
         kind: kind of background that is exchanged, as in `crest.background.split`.
         sigma: deviation of the Gaussian in steps, where a background has one.
@@ -97,6 +99,7 @@ class Watch:
         features: str | Literal[False] | None = None,
         head: str | None = None,
         channels_first: bool | None = None,
+        keys: BatchKeys | None = None,
         answer: Callable[[Any], Tensor] | None = None,
         kind: str = "core",
         sigma: float = SIGMA,
@@ -122,7 +125,7 @@ class Watch:
         self._seed, self._batch_size, self._prefix = seed, batch_size, prefix
         # Even a loader that does not shuffle draws a number when it is opened.
         with undisturbed(*_generators(batches)):
-            self._given = gathered(batches, trajectories)
+            self._given = gathered(batches, trajectories, keys)
         if len(self._given.inputs) < 2:
             raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
         self._assumed: list[str] = []
