@@ -29,3 +29,16 @@ def test_a_model_may_lack_a_trajectory_and_numbers_are_short() -> None:
 def test_other_signals_are_refused() -> None:
     with pytest.raises(ValueError, match="explored must hold the same trajectories for all readouts of mine"):
         explorer_system("mine", [traced("one"), traced("two", signals=[[5.0, 1.0]])])
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_events_that_one_of_the_models_knows_are_shown(place: int) -> None:
+    """Such as an audit without events before a repair, and one with them after it."""
+    models = [traced("one"), traced("two")]
+    models[place] = traced("knows", events=[1])
+    assert [one["events"] for one in explorer_system("mine", models)["trajectories"]] == [[1], [1]]
+
+
+def test_other_events_are_refused() -> None:
+    with pytest.raises(ValueError, match="explored must hold the same trajectories"):
+        explorer_system("mine", [traced("one", events=[0]), traced("two", events=[1])])

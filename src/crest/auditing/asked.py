@@ -86,8 +86,8 @@ def asked_about(
     except (RuntimeError, AttributeError, TypeError, IndexError) as error:
         raise ValueError(
             f"model must take inputs {'(B, C, T)' if channels_first else '(B, T, C)'} = {tuple(given.inputs[:batch_size].shape)}"
-            f"{'' if mask is None else ' and a mask'}; it failed with {type(error).__name__}: {error}. Is it "
-            f"channels_first={not channels_first}, or does it need a mask?"
+            f"{'' if mask is None else ' and a mask'}; it failed with {type(error).__name__}: {error}. Are the axes "
+            f"in another order (x.mT, or channels_first={not channels_first}), or does it need a mask?"
         ) from error
     if answers.ndim > 2 or len(answers) != len(signals):
         raise ValueError(
@@ -152,6 +152,7 @@ def _require_same(answers: Tensor, again: Tensor) -> None:
     scale = answers.double().abs().max().clamp(min=torch.finfo(torch.float32).tiny)
     if (again.double() - first).abs().max() > _SAME * scale:
         raise ValueError(
-            "model must give the same answer to the same inputs in evaluation mode, got another one: is there dropout that "
-            "does not listen to eval(), or a state that is kept between calls?"
+            "model must give the same answer to the same inputs, got another one: is there dropout that does not listen to "
+            "eval(), a state that is kept between calls, or a module inside a function that is still in training mode (call its "
+            ".eval() first)?"
         )

@@ -22,6 +22,9 @@ def make():
 def nothing():
     return 3
 
+def breaks():
+    return {}["gone"]
+
 something = 4
 """
 
@@ -92,13 +95,24 @@ def test_code_in_a_pickle_is_never_run(folder: Path, capsys: pytest.CaptureFixtu
     [
         ({"model": "model.py"}, r"^model must be file\.py:function"),
         ({"model": "gone.py:make"}, "^model must name a file that exists"),
-        ({"model": "model.py:made"}, r"^model must name a function of .* such as make, nothing; got 'made'"),
+        (
+            {"model": "model.py:made"},
+            r"^model must name a function of .* such as breaks, make, nothing; got 'made'",
+        ),
         ({"model": "model.py:something"}, "^model must name a function"),
         (
             {"model": "model.py:nothing"},
             r"^model must name a function that returns a torch\.nn\.Module, got int",
         ),
         ({"weights": Path("gone.safetensors")}, "^weights must be a file that exists"),
+        (
+            {"classes": True},
+            r"^label must be a column of classes with --classes, whole numbers from 0, got .* in 'severity'",
+        ),
+        (
+            {"model": "model.py:breaks"},
+            r"failed when it made the model: KeyError: 'gone' \(model\.py, line \d+\)",
+        ),
         ({"label": "gone"}, "gone"),
         ({"out": Path("gone") / "audit.html"}, "^out must be in a folder that exists"),
         ({"window": 1000}, "window"),
@@ -113,6 +127,14 @@ def test_a_model_that_takes_no_window_is_told(folder: Path) -> None:
     (folder / "wide.py").write_text("from torch import nn\ndef make():\n    return nn.Conv1d(7, 1, 3)\n")
     with pytest.raises(ValueError, match=r"^model must take windows .* it takes neither"):
         run(folder, model="wide.py:make", weights=None)
+
+
+def test_a_package_that_the_models_file_lacks_is_named_and_no_extra_of_ours(folder: Path) -> None:
+    (folder / "lacks.py").write_text("import nothing_of_that_name\n")
+    with pytest.raises(
+        ValueError, match=r"failed when it was read: ModuleNotFoundError: .*nothing_of_that_name"
+    ):
+        run(folder, model="lacks.py:make", weights=None)
 
 
 def test_weights_of_another_model_are_told(folder: Path) -> None:

@@ -2,8 +2,11 @@
 
 # ruff: noqa: PLC0415
 
+import contextlib
 import importlib.util
 import sys
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +101,11 @@ def audit_model(
     # Windows of all recordings, and not of the first ones alone.
     rows = torch.linspace(0, len(windows) - 1, min(trajectories, len(windows))).round().long()
     x = torch.from_numpy(windows.x)[rows]
+    if classes and (windows.y != windows.y.round()).any():
+        raise ValueError(
+            f"label must be a column of classes with --classes, whole numbers from 0, got {float(windows.y.min()):g} to "
+            f"{float(windows.y.max()):g} in {label!r}"
+        )
     y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes else torch.float32)
     first = _channels_first(made, x) if channels_first is None else channels_first
     with console.status(f"asking the model about {len(x)} windows"):
@@ -135,10 +143,12 @@ def _made(source: str) -> "nn.Module":
         # As a script would: its neighbours can be imported.
         sys.path.insert(0, str(path.resolve().parent))
         sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
+        with _failing(source, "was read"):
+            spec.loader.exec_module(module)
     else:
         sys.path.insert(0, str(Path.cwd()))
-        module = importlib.import_module(place)
+        with _failing(source, "was imported"):
+            module = importlib.import_module(place)
     function = getattr(module, name, None)
     if not callable(function):
         own = [
@@ -148,12 +158,26 @@ def _made(source: str) -> "nn.Module":
         ]
         there = ", ".join(sorted(own)[:20])
         raise ValueError(f"model must name a function of {place}, such as {there or 'none'}; got {name!r}")
-    made = function() if not isinstance(function, nn.Module) else function
+    with _failing(source, "made the model"):
+        made = function() if not isinstance(function, nn.Module) else function
     if not isinstance(made, nn.Module):
         raise ValueError(
             f"model must name a function that returns a torch.nn.Module, got {type(made).__name__}"
         )
     return made.eval()
+
+
+@contextlib.contextmanager
+def _failing(source: str, when: str) -> Iterator[None]:
+    """Somebody's own code: what it raises is told with the place where it did."""
+    try:
+        yield
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise ValueError(
+            f"model {source!r} failed when it {when}: {type(error).__name__}: {error} "
+            f"({Path(last.filename).name}, line {last.lineno})"
+        ) from error
 
 
 def _fill(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:
