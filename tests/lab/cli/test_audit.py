@@ -23,6 +23,9 @@ def nothing():
     return 3
 
 something = 4
+
+def broken():
+    raise KeyError("oops")
 """
 
 
@@ -39,6 +42,7 @@ def folder(tmp_path: Path) -> Path:
         rows.append(f"{place}.npy,{knock:.3f},{'fast' if place % 2 else 'slow'}")
     (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "typo.py").write_text("def make(:\n")
     model = audit._made(f"{tmp_path / 'model.py'}:make")
     safetensors.torch.save_file(model.state_dict(), tmp_path / "w.safetensors")
     torch.save(model.state_dict(), tmp_path / "w.pt")
@@ -100,7 +104,20 @@ def test_code_in_a_pickle_is_never_run(folder: Path, capsys: pytest.CaptureFixtu
         ),
         ({"weights": Path("gone.safetensors")}, "^weights must be a file that exists"),
         ({"label": "gone"}, "gone"),
-        ({"out": Path("gone") / "audit.html"}, "^out must be in a folder that exists"),
+        ({"out": Path("audit.pdf")}, r"^out must end in \.html, got 'audit\.pdf'"),
+        ({"trajectories": 0}, "^trajectories must be a whole number, 1 or more"),
+        (
+            {"model": "model.py:broken"},
+            r"^model must be made without an error, got KeyError: 'oops' \(model\.py, line 17\)",
+        ),
+        (
+            {"model": "typo.py:make"},
+            r"^model must be made without an error, got SyntaxError: .*\(typo\.py, line 1\);",
+        ),
+        (
+            {"model": "no_such_module:make"},
+            "^model must be made without an error, got ModuleNotFoundError: No module named",
+        ),
         ({"window": 1000}, "window"),
     ],
 )
