@@ -49,7 +49,7 @@ def spellings(command: Callable[..., Any]) -> dict[str, str]:
         typed = f"--{name.replace('_', '-')}" if option else name.upper()
         for note in notes:
             if isinstance(note, Parameter) and note.name:
-                typed = note.name[0]
+                typed = next(iter(note.name))
         found[name] = typed
         for note in notes:
             if isinstance(note, Behind):
