@@ -153,17 +153,23 @@ def draw(results: list[dict[str, object]], path: Path) -> None:
 
 
 def shapes_of(words: str) -> list[tuple[int, int, int]]:
-    shapes = [tuple(map(int, word.split("x"))) for word in words.split(",")]
+    shapes = [tuple(numbers_of(word, "x")) for word in words.split(",")]
     if any(len(shape) != 3 for shape in shapes):
-        raise argparse.ArgumentTypeError(f"shapes must be like 64x512x64,2x65536x64, got {words!r}")
+        raise argparse.ArgumentTypeError(f"must be like 64x512x64,2x65536x64, got {words!r}")
     return shapes
+
+
+def numbers_of(words: str, between: str = ",") -> list[int]:
+    if not all(word.isdecimal() and int(word) > 0 for word in words.split(between)):
+        raise argparse.ArgumentTypeError(f"must be whole numbers, 1 or more, got {words!r}")
+    return [int(word) for word in words.split(between)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--shapes", type=shapes_of)
-    parser.add_argument("--threads", type=lambda words: [int(word) for word in words.split(",")], default=[1])
+    parser.add_argument("--threads", type=numbers_of, default=[1])
     parser.add_argument("--json", type=Path, help="a file for the numbers")
     parser.add_argument("--picture", type=Path, help="a file for a chart over T")
     parser.add_argument("--quick", action="store_true", help="does it work? Its numbers mean nothing")

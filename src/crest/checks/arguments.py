@@ -153,10 +153,22 @@ def require_choice(name: str, value: object, choices: Iterable[object]) -> None:
         >>> require_choice("direction", "up", ("transient", "stable"))
         Traceback (most recent call last):
         ValueError: direction must be one of transient, stable, got 'up'
+        >>> require_choice("direction", "stabel", ("transient", "stable"))
+        Traceback (most recent call last):
+        ValueError: direction must be one of transient, stable, got 'stabel': did you mean 'stable'?
     """
     choices = tuple(choices)
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}, got {value!r}")
+        listed = ", ".join(map(str, choices))
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}{_meant(value, choices)}")
+
+
+def _meant(value: object, choices: Iterable[object]) -> str:
+    """A question after a name that is nearly one of the choices; else nothing."""
+    import difflib  # noqa: PLC0415, only a refusal needs it
+
+    near = difflib.get_close_matches(str(value), [one for one in choices if isinstance(one, str)], 1)
+    return f": did you mean {near[0]!r}?" if near and isinstance(value, str) else ""
 
 
 def require_known(owner: str, kind: str, given: Iterable[str], known: Iterable[str]) -> None:

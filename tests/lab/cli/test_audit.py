@@ -26,6 +26,9 @@ def breaks():
     return {}["gone"]
 
 something = 4
+
+def broken():
+    raise KeyError("oops")
 """
 
 
@@ -42,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
         rows.append(f"{place}.npy,{knock:.3f},{'fast' if place % 2 else 'slow'}")
     (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "typo.py").write_text("def make(:\n")
     model = audit._made(f"{tmp_path / 'model.py'}:make")
     safetensors.torch.save_file(model.state_dict(), tmp_path / "w.safetensors")
     torch.save(model.state_dict(), tmp_path / "w.pt")
@@ -111,10 +115,23 @@ def test_code_in_a_pickle_is_never_run(folder: Path, capsys: pytest.CaptureFixtu
         ),
         (
             {"model": "model.py:breaks"},
-            r"failed when it made the model: KeyError: 'gone' \(model\.py, line \d+\)",
+            r"^model must be made without an error, got KeyError: 'gone' \(model\.py, line \d+\)",
         ),
         ({"label": "gone"}, "gone"),
-        ({"out": Path("gone") / "audit.html"}, "^out must be in a folder that exists"),
+        ({"out": Path("audit.pdf")}, r"^out must end in \.html, got 'audit\.pdf'"),
+        ({"trajectories": 0}, "^trajectories must be a whole number, 1 or more"),
+        (
+            {"model": "model.py:broken"},
+            r"^model must be made without an error, got KeyError: 'oops' \(model\.py, line 17\)",
+        ),
+        (
+            {"model": "typo.py:make"},
+            r"^model must be made without an error, got SyntaxError: .*\(typo\.py, line 1\);",
+        ),
+        (
+            {"model": "no_such_module:make"},
+            "^model must be made without an error, got ModuleNotFoundError: No module named",
+        ),
         ({"window": 1000}, "window"),
     ],
 )
@@ -132,7 +149,7 @@ def test_a_model_that_takes_no_window_is_told(folder: Path) -> None:
 def test_a_package_that_the_models_file_lacks_is_named_and_no_extra_of_ours(folder: Path) -> None:
     (folder / "lacks.py").write_text("import nothing_of_that_name\n")
     with pytest.raises(
-        ValueError, match=r"failed when it was read: ModuleNotFoundError: .*nothing_of_that_name"
+        ValueError, match=r"without an error, got ModuleNotFoundError: .*nothing_of_that_name"
     ):
         run(folder, model="lacks.py:make", weights=None)
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -27,12 +28,27 @@ def test_help_answers_without_torch_and_numpy() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "mian"), "all, got 'mian'"),
-        (("run",), "names must hold an experiment or all"),
-        (("run", "main", "--jobs", "0"), "jobs must be a whole number, 1 or more, got 0"),
-        (("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"), "jobs is for this machine"),
+        (("run", "mian"), "crest: NAMES must be one of teaser, main,"),
+        (("run", "mian"), "all, got 'mian': did you mean 'main'?"),
+        (("run",), "NAMES must hold an experiment or all"),
+        (("run", "main", "--jobs", "0"), "crest: --jobs must be a whole number, 1 or more, got 0"),
+        (
+            ("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"),
+            "crest: --jobs is for this machine",
+        ),
         (("run", "main", "--cluster", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1"),
-        (("run", "main", "--folder", "pyproject.toml"), "folder must be a folder"),
+        (("run", "main", "--folder", "pyproject.toml"), "crest: --folder must be a folder"),
+        (("run", "main", "--cluster", "here"), "crest: --cluster must be like tcp://host:8786, got 'here'"),
+        (("status", "--folder", "pyproject.toml"), "crest: --folder must be a folder"),
+        (("report", "--output", "x.foo"), "crest: --output must end in .html or .md or .pdf, got 'x.foo'"),
+        (("report", "--output", "x.md", "--format", "pdf"), "crest: --output must end in .pdf, got 'x.md'"),
+        (("report", "--output", "pyproject.toml/x.md"), "crest: --output must be in a folder, got the file"),
+        (("data", "fetch", "cwru", "--from-dir", "gone"), "crest: --from-dir must be a folder with the .mat"),
+        (
+            ("data", "fetch", "cwru", "--from-dir", ".", "--folder", "pyproject.toml"),
+            "crest: cannot use 'pyproject.toml': it is a file, and a folder is needed",
+        ),
+        (("bench", "readout"), "got 'readout': did you mean 'readouts'?"),
         (("report", "--folder", "nowhere"), "nowhere is not a folder"),
         (("report", "--folder", "."), "folder must have records of the catalog, got none in ."),
         (
@@ -59,6 +75,60 @@ def test_an_error_is_one_sentence(
     shown = "".join(capsys.readouterr())
     assert message in shown
     assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("raport",), r"^crest: Unknown command raport\. Did you mean report\?"),
+        (
+            ("run", "main", "--jbos", "2"),
+            r"^crest: Unknown option: --jbos\. Did you mean --jobs\? See: crest run --help$",
+        ),
+        (("verify",), r"^crest: .*--sample requires an argument\. See: crest verify --help$"),
+        (("audit",), r"^crest: .*MODEL requires an argument\. See: crest audit --help$"),
+        (("data", "fetch", "cwr"), r"^crest: Invalid value .*cwru.* See: crest data fetch --help$"),
+    ],
+)
+def test_a_misused_command_says_so_in_the_same_style(
+    crest: Command, words: tuple[str, ...], message: str
+) -> None:
+    shown, status = crest(*words)
+    assert (status, len(shown.splitlines())) == (2, 1)
+    # Versions of cyclopts quote differently.
+    assert re.search(message, shown.strip().replace('"', ""))
+
+
+def test_ctrl_c_is_one_line(crest: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shutil.disk_usage", interrupted)
+    assert crest("doctor") == ("crest: interrupted\n", 130)
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    code = "import sys, crest.lab.cli as cli\nsys.argv = ['crest', 'systems', 'list', '--json']\nsys.stdin.read()\ncli.main()\nsys.stdout.flush()"
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_every_command(shell: Literal["bash", "zsh", "fish"]) -> None:
+    script = cli.app.generate_completion(shell=shell)
+    for word in ("systems", "report", "from-dir", "unsafe-pickle", "install-completion"):
+        assert word in script
 
 
 def test_the_default_folder_is_named_where_it_is_missing(crest: Command) -> None:

@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -19,3 +20,11 @@ def test_the_doctor_says_what_is_wrong_with_the_records(crest: Command) -> None:
     assert re.search(
         r"^records +results/records.jsonl, line 1, is not a record: .* GiB free$", shown, re.MULTILINE
     )
+
+
+def test_the_doctor_as_json(crest: Command) -> None:
+    shown, status = crest("doctor", "--json", "--cluster", "here")
+    found = json.loads(shown)
+    assert status == 1
+    assert found["packages"]["torch"].startswith("2.")
+    assert found["cluster"] == "--cluster must be like tcp://host:8786, got 'here'"

@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -5,7 +6,8 @@ import pytest
 from PIL import Image
 
 from commands import Command, explored, sections
-from crest.lab.cli.console import TRIAL
+from crest.lab.cli.console import TRIAL, words_aside
+from crest.lab.cli.report import VERDICT_STYLES, report
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.cross import CROSS_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
@@ -60,6 +62,20 @@ def test_markdown(crest: Command, records: Path) -> None:
     assert text.count("60 of 60 runs; `crest run") == 2
 
 
+def test_json_has_the_verdicts(crest: Command, records: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report(*("main", "cross"), folder=records, format="md", json=True)
+    words_aside(False)
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert (found["report"], found["trial"]) == ("outputs/report.md", False)
+    assert {one["verdict"] for one in found["claims"]} <= set(VERDICT_STYLES)
+    assert {(one["evidence"], one["found"] == one["declared"]) for one in found["claims"]} == {
+        ("main", True),
+        ("cross", False),
+    }
+    assert "Report: outputs/report.md" in shown.err
+
+
 def test_pdf(crest: Command, records: Path) -> None:
     shown, status = crest("report", "main", "--folder", records, "--format", "pdf")
     assert (status, shown.splitlines()[-1]) == (0, "Report: outputs/report.pdf")
@@ -98,7 +114,7 @@ def test_nothing_to_report_is_one_sentence(shape: str, crest: Command, records: 
     shown, status = crest(*words)
     assert status == 1
     assert len(shown.strip().splitlines()) == 1
-    assert shown.startswith(f"crest: {message}")
+    assert shown.startswith(f"crest: --{message}")
     assert not Path("outputs").exists()
 
 

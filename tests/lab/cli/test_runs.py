@@ -1,5 +1,6 @@
 import contextlib
 import dataclasses
+import json
 import os
 import pty
 import re
@@ -70,6 +71,16 @@ def test_status_finds_trial_runs(crest: Command, names: tuple[str, ...]) -> None
     assert re.search(r"^main +Table 1 +6 +6 +0 +0 *$", shown, re.MULTILINE)
     # The same as when it is asked for.
     assert shown.split("\n", 1)[1] == crest("status", *names, "--quick", "--folder", "trial")[0]
+
+
+def test_status_as_json(crest: Command) -> None:
+    write(Path("trial"), [MAIN_EXPERIMENT.quick()], duel())
+    shown, status = crest("status", "main", "--quick", "--folder", "trial", "--json")
+    assert status == 0
+    found = json.loads(shown)
+    (row,) = found["experiments"]
+    assert (found["folder"], found["trial"], found["failures"]) == ("trial", True, {})
+    assert (row["experiment"], row["done"], row["missing"], row["failed"]) == ("main", row["runs"], 0, 0)
 
 
 def test_status_of_runs_beside_trial_runs_is_of_the_runs(crest: Command) -> None:

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import re
 import signal
 import sys
@@ -61,6 +62,20 @@ def test_runs_that_agree_are_a_table_and_status_0(
         assert re.search(rf"^{one.id} +{numbers} +{numbers} +yes *$", shown, re.MULTILINE)
     assert "All agree" in shown
     assert {path.name: path.read_bytes() for path in store.folder.iterdir() if path.is_file()} == before
+
+
+def test_json_has_each_run_and_nothing_else_is_on_stdout(
+    store: Store, kept: list[Record], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--sample", "1", "--folder", str(store.folder), "--jobs", "1", "--seed", "3", "--json")
+    code, shown, said = crest(monkeypatch, capsys, *words)
+    assert not code
+    found = json.loads(shown)
+    (one,) = found["runs"]
+    assert (found["seed"], one["agrees"], one["differences"]) == (3, True, [])
+    assert one["kept"]["ood_error"] in [record.score.ood for record in kept]
+    assert one["new"]["ood_error"] == pytest.approx(one["kept"]["ood_error"], rel=0.05)
+    assert "1 of 2 runs are done again" in said
 
 
 def test_a_run_that_does_not_agree_is_named_with_status_1(

@@ -1,21 +1,25 @@
 """The command line: `crest --help`. Each command imports what it needs, so that help answers at once."""
 
-# ruff: noqa: PLC0415
-
+import os
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
+from cyclopts.completion.detect import ShellDetectionError
 
 import crest
-from crest.lab.cli import audit, data, demo, pack, report, runs, systems, verify
-from crest.lab.cli.console import INTERRUPTED, console, errors
+from crest.lab.cli import audit, bench, data, demo, pack, report, runs, systems, verify
+from crest.lab.cli.console import INTERRUPTED, errors, words_aside
 from crest.lab.cli.doctor import doctor
+from crest.lab.cli.wording import in_words_of
 
 app = App(
     name="crest",
     version=crest.__version__,
     help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
+    # Ctrl-C is told by `main`, as every other end.
+    suppress_keyboard_interrupt=False,
 )
 app.command(demo.demo)
 app.command(audit.audit_model, name="audit")
@@ -27,68 +31,45 @@ app.command(report.report)
 app.command(verify.verify_records, name="verify")
 app.command(pack.pack)
 app.command(doctor)
+app.command(bench.bench)
+app.register_install_completion_command(help="Let the Tab key complete commands and options in your shell.")
 
-
-@app.command
-def bench(
-    *names: str,
-    quick: bool = False,
-    shapes: str | None = None,
-    threads: str | None = None,
-    json: Path | None = None,
-    picture: Path | None = None,
-) -> None:
-    """Measure speed on this machine, as ratios within one run.
-
-    Parameters
-    ----------
-    names
-        Benchmarks to run, such as readouts. Default: all of them.
-    quick
-        Only see whether every benchmark works, in seconds; its numbers mean nothing.
-    shapes
-        Of the features for the readouts, such as 64x512x64,2x65536x64.
-    threads
-        Numbers of threads for the readouts, such as 1,2.
-    json
-        A file for the numbers of the readouts.
-    picture
-        A file for a chart of the readouts over T.
-    """
-    import subprocess
-
-    # The scripts are beside src in a source tree, and inside the package where it is installed.
-    package = Path(crest.__file__).parent
-    folders = [package / "lab" / "benchmarks", package.parents[1] / "benchmarks"]
-    scripts = [script for folder in folders for script in sorted(folder.glob("*.py"))]
-    if not scripts:
-        raise ValueError(f"no benchmarks found in {' or '.join(map(str, folders))}")
-    known = [script.stem for script in scripts]
-    if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"names must be of {', '.join(known)}, got {unknown[0]!r}")
-    given = {"--shapes": shapes, "--threads": threads, "--json": json, "--picture": picture}
-    options = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    for script in scripts:
-        if names and script.stem not in names:
-            continue
-        console.print(f"[bold]{script.stem}[/bold]")
-        own = options if script.stem == "readouts" else []
-        command = [sys.executable, str(script), *(["--quick"] if quick else []), *own]
-        subprocess.run(command, check=True)
+# What shells expect of a command that was called wrongly.
+_MISUSED = 2
+# As of a program that the signal of a closed pipe ends: 128 and its number.
+_PIPE_CLOSED = 141
 
 
 def main() -> None:
     """Run the command line; an expected error prints one sentence, and its traceback with --debug."""
     arguments = [word for word in sys.argv[1:] if word != "--debug"]
     try:
-        app(arguments)
+        app(arguments, exit_on_error=False, print_error=False)
     except KeyboardInterrupt:
         errors.print("crest: interrupted")
         raise SystemExit(INTERRUPTED) from None
-    except (ValueError, OSError, ImportError, RuntimeError) as error:
-        if "--debug" in sys.argv:
-            raise
+    except CycloptsError as error:
+        chain = " ".join(["crest", *(error.command_chain or ())])
+        _end(f"{str(error).rstrip()} See: {chain} --help", _MISUSED, error)
+    except BrokenPipeError:
+        # Who reads has read enough, as in `crest status --json | head`. Python would complain again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(_PIPE_CLOSED) from None
+    except (ValueError, OSError, ImportError, RuntimeError, ShellDetectionError) as error:
         if isinstance(error, ModuleNotFoundError):
-            error = ImportError(f"this needs {error.name}: pip install 'crest-readout[lab]'")
-        errors.print(f"crest: {error}", markup=False)
-        raise SystemExit(1) from error
+            _end(f"this needs {error.name}: pip install 'crest-readout[lab]'", 1, error)
+        _end(in_words_of(_command(arguments), error), 1, error)
+    finally:
+        words_aside(False)
+
+
+def _command(arguments: list[str]) -> Callable[..., Any] | None:
+    """The function of the command that was typed."""
+    return app.parse_commands(arguments)[1][-1].default_command
+
+
+def _end(sentence: str, status: int, error: Exception) -> NoReturn:
+    if "--debug" in sys.argv:
+        raise error
+    errors.print(f"crest: {sentence}", markup=False)
+    raise SystemExit(status) from error

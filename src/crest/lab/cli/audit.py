@@ -2,15 +2,16 @@
 
 # ruff: noqa: PLC0415
 
-import contextlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from crest.lab.cli.console import console
+from crest.lab.cli.console import console, print_json, words_aside
+from crest.lab.cli.output import require_output
+from crest.lab.cli.wording import Behind
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -20,12 +21,13 @@ PAGE = Path("audit.html")
 
 def audit_model(
     model: str,
+    /,
     *,
-    data: Path,
+    data: Annotated[Path, Behind("table")],
     window: int,
     label: str = "label",
     weights: Path | None = None,
-    signals: Path | None = None,
+    signals: Annotated[Path | None, Behind("folder")] = None,
     sample_rate: float = 1.0,
     hop: int | None = None,
     condition: str | None = None,
@@ -38,6 +40,7 @@ def audit_model(
     unsafe_pickle: bool = False,
     trajectories: int = 256,
     out: Path = PAGE,
+    json: bool = False,
 ) -> None:
     """Does a trained model read the events or the background? Write a page that says so.
 
@@ -79,16 +82,19 @@ def audit_model(
     trajectories
         How many windows are looked at.
     out
-        The page.
+        The page, as .html.
+    json
+        Print what was found as JSON.
     """
     import torch
 
     from crest.auditing import audit
-
-    if not out.resolve().parent.is_dir():
-        raise ValueError(f"out must be in a folder that exists, got {str(out)!r}")
+    from crest.checks.arguments import require
     from crest.systems.recordings import load_recordings
 
+    words_aside(json)
+    require("trajectories", trajectories, "be a whole number, 1 or more")
+    require_output("out", out, [".html"])
     with console.status("making the model"):
         made = _made(model)
         if weights is not None:
@@ -120,7 +126,11 @@ def audit_model(
             head=head,
             trajectories=max(len(x), 2),
         )
-    console.print(found, markup=False, highlight=False, soft_wrap=True)
+    if json:
+        print_json(found.to_dict())
+    else:
+        console.print(found, markup=False, highlight=False, soft_wrap=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
     place = found.to_html(out, title=f"Audit of {model}")
     console.print(f"Page, with an explorer of where the model reads: {place}", markup=False, soft_wrap=True)
 
@@ -143,12 +153,11 @@ def _made(source: str) -> "nn.Module":
         # As a script would: its neighbours can be imported.
         sys.path.insert(0, str(path.resolve().parent))
         sys.modules[path.stem] = module
-        with _failing(source, "was read"):
-            spec.loader.exec_module(module)
+        loader = spec.loader
+        _own_code(lambda: loader.exec_module(module))
     else:
         sys.path.insert(0, str(Path.cwd()))
-        with _failing(source, "was imported"):
-            module = importlib.import_module(place)
+        module = _own_code(lambda: importlib.import_module(place))
     function = getattr(module, name, None)
     if not callable(function):
         own = [
@@ -158,8 +167,7 @@ def _made(source: str) -> "nn.Module":
         ]
         there = ", ".join(sorted(own)[:20])
         raise ValueError(f"model must name a function of {place}, such as {there or 'none'}; got {name!r}")
-    with _failing(source, "made the model"):
-        made = function() if not isinstance(function, nn.Module) else function
+    made = function if isinstance(function, nn.Module) else _own_code(function)
     if not isinstance(made, nn.Module):
         raise ValueError(
             f"model must name a function that returns a torch.nn.Module, got {type(made).__name__}"
@@ -167,16 +175,17 @@ def _made(source: str) -> "nn.Module":
     return made.eval()
 
 
-@contextlib.contextmanager
-def _failing(source: str, when: str) -> Iterator[None]:
-    """Somebody's own code: what it raises is told with the place where it did."""
+def _own_code(work: Callable[[], Any]) -> Any:
+    """What the user's code gives; where it fails, its error and the line that it names, in one sentence."""
     try:
-        yield
+        return work()
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
+        # Of a file that Python cannot read or find, the message says where, and the last line is Python's own.
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        known = isinstance(error, SyntaxError) or line.filename.startswith("<")
+        where = "" if known else f" ({Path(line.filename).name}, line {line.lineno})"
         raise ValueError(
-            f"model {source!r} failed when it {when}: {type(error).__name__}: {error} "
-            f"({Path(last.filename).name}, line {last.lineno})"
+            f"model must be made without an error, got {type(error).__name__}: {error}{where}; --debug shows more"
         ) from error
 
 
@@ -206,8 +215,7 @@ def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
             )
         try:
             loaded = torch.load(path, map_location="cpu", weights_only=True)
-        # torch's reader of damaged pickles also ends with an IndexError, a KeyError or whatever a wrong instruction gives.
-        except Exception as error:
+        except Exception as error:  # a file that is no pickle fails in any way
             raise ValueError(
                 f"weights must be a state dict of tensors, got {str(path)!r}: {error}"
             ) from error

@@ -1,6 +1,11 @@
 """Where the command line prints: answers to stdout, everything else to stderr."""
 
+import json
+import math
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -14,3 +19,33 @@ INTERRUPTED = 130
 """The exit status of a command that was ended by Ctrl-C, as shells have it."""
 TRIAL = "A trial of the machinery: these numbers mean nothing."
 """The sentence beside the numbers of a trial."""
+
+
+def words_aside(aside: bool = True) -> None:
+    """Print words to stderr from now on, so that stdout has one JSON and nothing else; False: to stdout again."""
+    console.stderr = aside
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    """Print an answer as JSON to stdout. NaN and infinity, which JSON does not have, become null.
+
+    Example:
+        >>> print_json({"error": float("nan"), "folder": Path("results")})
+        {
+         "error": null,
+         "folder": "results"
+        }
+    """
+    sys.stdout.write(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return value

@@ -7,15 +7,19 @@ import platform
 import shutil
 from importlib import metadata
 from pathlib import Path
+from typing import Annotated
 
 import crest
-from crest.lab.cli.console import console
+from crest.lab.cli.console import console, print_json
 from crest.lab.cli.runs import RESULTS
+from crest.lab.cli.wording import Behind, in_words_of
 
 PACKAGES = ("torch", "numpy", "numba", "scipy", "scikit-learn", "safetensors", "matplotlib", "distributed")
 
 
-def doctor(*, cluster: str | None = None, folder: Path = RESULTS) -> None:
+def doctor(
+    *, cluster: Annotated[str | None, Behind("address")] = None, folder: Path = RESULTS, json: bool = False
+) -> None:
     """Print versions, cores, the data found, the room for records, and whether a cluster can be reached.
 
     Parameters
@@ -24,30 +28,36 @@ def doctor(*, cluster: str | None = None, folder: Path = RESULTS) -> None:
         Address of a Dask scheduler to connect to.
     folder
         Where records would go.
+    json
+        Print the same as JSON, the packages one by one.
     """
     from crest.lab.runs.executors import cores
     from crest.lab.runs.provenance import commit
 
+    packages = {name: _version(name) for name in PACKAGES}
     lines = {
         "crest": f"{crest.__version__}, commit {commit() or 'unknown'}",
         "python": f"{platform.python_version()} on {platform.platform(terse=True)}, {platform.machine()}",
-        "packages": ", ".join(_version(name) for name in PACKAGES),
+        "packages": ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items()),
         "cores": f"{cores()} for this process, {os.cpu_count()} in the machine",
         "bearings": _bearings(),
         "records": _records(folder),
         "cluster": _cluster(cluster),
     }
-    for name, text in lines.items():
-        console.print(f"{name:<10}{text}", markup=False)
+    if json:
+        print_json({**lines, "packages": packages})
+    else:
+        for name, text in lines.items():
+            console.print(f"{name:<10}{text}", markup=False)
     if cluster is not None and not lines["cluster"].startswith("reached"):
         raise SystemExit(1)
 
 
-def _version(package: str) -> str:
+def _version(package: str) -> str | None:
     try:
-        return f"{package} {metadata.version(package)}"
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return f"{package} missing"
+        return None
 
 
 def _bearings() -> str:
@@ -86,4 +96,4 @@ def _cluster(address: str | None) -> str:
         with ClusterExecutor(address) as executor:
             return f"reached {address}: {executor.threads or 'no'} worker threads"
     except (ImportError, OSError, ValueError) as error:
-        return str(error)
+        return in_words_of(doctor, error)

@@ -3,10 +3,12 @@
 # ruff: noqa: PLC0415
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from crest.lab.cli.console import TRIAL, console
+from crest.lab.cli.console import TRIAL, console, print_json, words_aside
+from crest.lab.cli.output import require_output, require_place
 from crest.lab.cli.runs import ELSEWHERE, RESULTS, experiments, holds_trial
+from crest.lab.cli.wording import Behind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +42,12 @@ and group DRO's step was settled on a development seed after one reported run wi
 
 
 def report(
-    *names: str,
+    *names: Annotated[str, Behind("name")],
     folder: Path = RESULTS,
     format: Format | None = None,  # noqa: A002
     output: Path | None = None,
     quick: bool = False,
+    json: bool = False,
 ) -> None:
     """Write the evidence: verdicts on the paper's claims, every table and figure, and an explorer. Trains nothing.
 
@@ -62,14 +65,17 @@ def report(
     quick
         Report the trial that `crest run --quick` made. Its numbers mean nothing, so the report has no verdicts on them.
         `crest` recognises a folder that holds only trial runs.
+    json
+        Print the verdicts as JSON, beside the report.
     """
     from crest.files import whole_file
     from crest.lab.report import formats
     from crest.lab.runs.store import Store
 
+    words_aside(json)
+    format = _format_of(format, output)  # noqa: A001
     if not folder.is_dir():
         raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {ELSEWHERE}")
-    format = format or _format_of(output)  # noqa: A001
     store = Store(folder)
     chosen = experiments(list(names), quick)
     if not quick and holds_trial(chosen, store.ids()):
@@ -96,16 +102,41 @@ def report(
         intro = f"{TRIAL}\n\n{INTRO}" if quick else INTRO
         with whole_file(place) as file:
             file.write(page(pieces, explored, title=TITLE, intro=intro).encode())
-    print_verdicts(pieces)
+    if json:
+        print_json({"report": place, "trial": quick, "claims": verdicts(pieces)})
+    else:
+        print_verdicts(pieces)
     if quick:
         console.print(TRIAL)
     console.print(f"Report: {place}", markup=False)
 
 
-def _format_of(output: Path | None) -> Format:
-    """What the ending of a file asks for."""
+def _format_of(format: Format | None, output: Path | None) -> Format:  # noqa: A002
+    """The format that was asked for, or that the ending of the file asks for; a ValueError where they differ."""
     endings: dict[str, Format] = {".html": "html", ".md": "md", ".pdf": "pdf"}
-    return endings.get("" if output is None else output.suffix, "html")
+    if output is None:
+        return format or "html"
+    if format == "png":
+        require_place("output", output)
+        return format
+    require_output("output", output, list(endings) if format is None else [f".{format}"])
+    return endings[output.suffix.lower()]
+
+
+def verdicts(pieces: "Sequence[Piece]") -> list[dict[str, str | int]]:
+    """The claims as a script reads them: how each came out, and of how many runs."""
+    return [
+        {
+            "evidence": piece.name,
+            "found": piece.found,
+            "declared": piece.declared,
+            "claim": claim.text,
+            "ours": claim.measured,
+            "verdict": claim.verdict,
+        }
+        for piece in pieces
+        for claim in piece.shown.claims
+    ]
 
 
 def print_verdicts(pieces: "Sequence[Piece]") -> None:

@@ -7,9 +7,10 @@ import logging
 import shlex
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from crest.lab.cli.console import INTERRUPTED, console, errors
+from crest.lab.cli.console import INTERRUPTED, console, errors, print_json, words_aside
+from crest.lab.cli.wording import Behind
 
 if TYPE_CHECKING:
     from crest.lab.evidence.experiment import Experiment
@@ -38,9 +39,9 @@ def holds_trial(chosen: "list[Experiment]", there: set[str]) -> bool:
 
 
 def run_experiments(
-    *names: str,
+    *names: Annotated[str, Behind("name")],
     jobs: int | None = None,
-    cluster: str | None = None,
+    cluster: Annotated[str | None, Behind("address")] = None,
     folder: Path = RESULTS,
     quick: bool = False,
 ) -> None:
@@ -122,7 +123,9 @@ def _silence_dask() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
+def status(
+    *names: Annotated[str, Behind("name")], folder: Path = RESULTS, quick: bool = False, json: bool = False
+) -> None:
     """Say per experiment how many runs are done, missing and failed; name what failed.
 
     Parameters
@@ -134,12 +137,15 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     quick
         Count the runs of the trial that `crest run --quick` makes.
         `crest` recognises a folder that holds only trial runs.
+    json
+        Print the counts as JSON.
     """
     from rich.table import Table
 
     from crest.lab.cli.progress import reason
     from crest.lab.runs.store import Store
 
+    words_aside(json)
     chosen = experiments(list(names), quick)
     if not folder.exists():
         console.print(
@@ -149,22 +155,29 @@ def status(*names: str, folder: Path = RESULTS, quick: bool = False) -> None:
     store = Store(folder) if folder.exists() else None
     there, failures = (set(), set()) if store is None else (store.ids(), store.failures())
     if not quick and holds_trial(chosen, there | failures):
-        chosen = experiments(list(names), quick=True)
+        quick, chosen = True, experiments(list(names), quick=True)
         console.print(f"{folder} has trial runs alone (--quick): they are shown", markup=False)
-    table = Table("experiment", "shows", "runs", "done", "missing", "failed", box=None, pad_edge=False)
+    rows: list[dict[str, str | int]] = []
     reasons: dict[str, str] = {}
     for experiment in chosen:
         ids = list(dict.fromkeys(spec.id for spec in experiment.runs))
         kept = there | {study.id for study in experiment.studies if study.done(folder)}
         ids += [study.id for study in experiment.studies]
         done, broken = [i for i in ids if i in kept], [i for i in ids if i in failures]
-        counts = (len(ids), len(done), len(ids) - len(done) - len(broken), len(broken))
-        table.add_row(experiment.name, experiment.evidence, *map(str, counts))
+        missing = len(ids) - len(done) - len(broken)
+        counts = {"runs": len(ids), "done": len(done), "missing": missing, "failed": len(broken)}
+        rows.append({"experiment": experiment.name, "shows": experiment.evidence, **counts})
         if store is not None:
             for name in broken:
                 # A run that succeeds meanwhile takes its note away.
                 with contextlib.suppress(FileNotFoundError):
                     reasons[name] = reason(store.failure(name))
+    if json:
+        print_json({"folder": folder, "trial": quick, "experiments": rows, "failures": reasons})
+        return
+    table = Table(*rows[0], box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(str, row.values()))
     console.print(table)
     for name, why in reasons.items():
         console.print(f"failed: {folder / name}.error: {why}", markup=False)

@@ -3,11 +3,12 @@
 # ruff: noqa: PLC0415
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
-from crest.lab.cli.console import console
+from crest.lab.cli.console import console, print_json, words_aside
+from crest.lab.cli.output import require_output
 
 if TYPE_CHECKING:
     from crest.systems import Splits
@@ -19,14 +20,24 @@ systems_app = App(
 # A development seed: reported results use 0 to 9.
 SEED = 1000
 MOST_ROWS = 20
+PICTURES = (".png", ".pdf", ".svg")
 
 
 @systems_app.command(name="list")
-def list_systems() -> None:
-    """Print the simulators with their named regimes."""
-    from crest.systems.regimes import REGIMES
+def list_systems(*, json: bool = False) -> None:
+    """Print the systems with their named regimes.
 
-    for system, names in REGIMES.items():
+    Parameters
+    ----------
+    json
+        Print them as JSON.
+    """
+    from crest.systems.regimes import SETTINGS
+
+    if json:
+        print_json(SETTINGS)
+        return
+    for system, names in SETTINGS.items():
         console.print(f"[bold]{system}[/bold]")
         for name, changes in names.items():
             console.print(f"  {name:<18}" + ", ".join(f"{key} = {value}" for key, value in changes.items()))
@@ -34,64 +45,85 @@ def list_systems() -> None:
 
 @systems_app.command(name="show")
 def show_system(
-    system: str,
+    system: str | None = None,
+    /,
     *,
-    regime_name: Annotated[str, Parameter(name="--regime")] = "default",
+    regime: str = "default",
     seed: int = SEED,
     rows: int = 4,
     output: Path | None = None,
     folder: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Draw a few trajectories with their events and cue, and print how well simple readers read the system.
 
     Parameters
     ----------
     system
-        gear, impact or cwru.
-    regime_name
+        gear, impact or cwru. Without it, all of them are listed.
+    regime
         A named regime. `crest systems list` prints them.
     seed
         Seed of the data; 0 to 9 are kept for reported results.
     rows
         How many trajectories to draw. Their labels rise from top to bottom.
     output
-        The picture to write. Default: outputs/SYSTEM-REGIME.png.
+        The picture to write, as .png, .pdf or .svg. Default: outputs/SYSTEM-REGIME.png.
     folder
         Where the recordings of cwru are. Default: the folder in the environment variable CREST_DATA, else a cache
         folder.
+    json
+        Print the numbers as JSON.
     """
     from crest.checks.arguments import require
     from crest.lab.report.systems import system_figure
 
+    if system is None:
+        list_systems(json=json)
+        return
+    words_aside(json)
     require("rows", rows, f"be a whole number in [1, {MOST_ROWS}]")
-    splits = _bearings(seed, folder) if system == "cwru" else _simulated(system, regime_name, seed)
-    path = output or Path("outputs") / f"{system}-{regime_name}.png"
+    path = output or Path("outputs") / f"{system}-{regime}.png"
+    splits = _splits(system, regime, seed, folder, path)
+    for split in (splits.train, splits.ood):
+        console.print(split, markup=False)
+    readers = _bearing_readers(splits) if system == "cwru" else _simulator_readers(system, splits)
     path.parent.mkdir(parents=True, exist_ok=True)
     system_figure(splits.train, rows).savefig(path, dpi=110)
+    if json:
+        errors = [{"reader": name, "id": of_id, "ood": of_ood} for name, of_id, of_ood in readers]
+        print_json({"system": system, "regime": regime, "seed": seed, "errors": errors, "picture": path})
+        return
+    console.print("errors of simple readers; 1 is a guess")
+    for name, of_id, of_ood in readers:
+        console.print(f"{name}: error {of_id:.3f} ID, {of_ood:.3f} OOD", markup=False)
     console.print(f"Picture: {path}", markup=False)
 
 
-def _simulated(system: str, regime_name: str, seed: int) -> "Splits":
-    from crest.systems import Sizes, global_features, read_by_ridge, regime
+def _splits(system: str, regime: str, seed: int, folder: Path | None, path: Path) -> "Splits":
+    """The data, after everything that was typed has been looked at."""
+    from crest.checks.arguments import require_choice
+    from crest.systems import SYSTEMS, Sizes, make_system
+
+    require_choice("system", system, SYSTEMS)
+    if system != "cwru" and folder is not None:
+        raise ValueError(f"folder is for the recordings of cwru: {system} is simulated, got {str(folder)!r}")
+    made = make_system(system, regime, **({"folder": folder} if system == "cwru" else {}))
+    require_output("output", path, PICTURES)
+    return made.splits(seed) if system == "cwru" else made.splits(seed, Sizes(train=512))
+
+
+def _simulator_readers(system: str, splits: "Splits") -> list[tuple[str, float, float]]:
+    """What read, by ridge regression, with its ID and OOD error."""
+    from crest.systems import global_features, read_by_ridge
     from crest.systems.decodability import EVENT_FEATURES
 
-    splits = regime(system, regime_name).splits(seed, Sizes(train=512))
-    console.print(splits.train, markup=False)
-    console.print(splits.ood, markup=False)
-    console.print("errors of readers by ridge regression; 1 is a guess")
-    for name, features in (("events", EVENT_FEATURES[system]), ("global statistics", global_features)):
-        found = read_by_ridge(splits, features)
-        console.print(f"hand-designed reader of {name}: error {found.id:.3f} ID, {found.ood:.3f} OOD")
-    return splits
+    readers = (("events", EVENT_FEATURES[system]), ("global statistics", global_features))
+    found = [(name, read_by_ridge(splits, features)) for name, features in readers]
+    return [(f"hand-designed reader of {name}", error.id, error.ood) for name, error in found]
 
 
-def _bearings(seed: int, folder: Path | None) -> "Splits":
-    from crest.systems import CwruSystem
+def _bearing_readers(splits: "Splits") -> list[tuple[str, float, float]]:
     from crest.systems.cwru.rms_baselines import rms_baselines
 
-    splits = CwruSystem(folder=folder).splits(seed)
-    console.print(splits.train, markup=False)
-    console.print(splits.ood, markup=False)
-    for score in rms_baselines(splits):
-        console.print(f"log-RMS alone, {score.reader} reader: error {score.id:.3f} ID, {score.ood:.3f} OOD")
-    return splits
+    return [(f"log-RMS alone, {one.reader} reader", one.id, one.ood) for one in rms_baselines(splits)]

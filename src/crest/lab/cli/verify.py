@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crest.lab.cli.console import console, errors
+from crest.lab.cli.console import console, errors, print_json, words_aside
 from crest.lab.cli.runs import ELSEWHERE, RESULTS
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def verify_records(
     seed: int | None = None,
     cheapest: bool = False,
     jobs: int | None = None,
+    json: bool = False,
 ) -> None:
     """Train some of the kept runs again and compare the results. The exit status is 1 where they differ.
 
@@ -37,14 +38,22 @@ def verify_records(
         Take the runs that took the least time instead of random ones.
     jobs
         How many processes to use, with one thread each. Default: one for each core.
+    json
+        Print the runs and what differs as JSON.
     """
+    from crest.checks.arguments import require
     from crest.lab.cli.progress import progress
     from crest.lab.runs import verify as verifying
     from crest.lab.runs.executors import LocalExecutor
     from crest.lab.runs.store import Store
 
+    words_aside(json)
+    # Before the records are read, which takes a while.
+    require("sample", sample, "be a whole number, 1 or more")
     if cheapest and seed is not None:
         raise ValueError(f"seed is for a random sample: with --cheapest nothing is drawn, got {seed}")
+    if seed is not None:
+        require("seed", seed, "be a whole number, 0 or more")
     if not folder.exists():
         raise ValueError(f"folder must have the records of runs, but {folder} does not exist: {ELSEWHERE}")
     executor = LocalExecutor(jobs)
@@ -52,11 +61,11 @@ def verify_records(
     _say_what_is_left_out(absent)
     if not here:
         raise ValueError(f"no record of {folder} can be verified here: the data of all of them are missing")
-    if cheapest:
+    drawn_by = None if cheapest else secrets.randbelow(2**32) if seed is None else seed
+    if drawn_by is None:
         chosen = verifying.cheapest(here, sample)
         how = "those that took the shortest"
     else:
-        drawn_by = secrets.randbelow(2**32) if seed is None else seed
         chosen = verifying.drawn(here, sample, drawn_by)
         how = f"drawn with --seed {drawn_by}"
     console.print(f"{len(chosen)} of {len(here)} runs are done again, {how}", markup=False)
@@ -64,7 +73,10 @@ def verify_records(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with executor, progress(total=len(chosen)) as listener:
         checks = verifying.verify(chosen, executor, listener=listener)
-    _show(checks)
+    if json:
+        print_json({"folder": folder, "seed": drawn_by, "runs": [_compared(check) for check in checks]})
+    else:
+        _show(checks)
     wrong = [check for check in checks if not check.agrees]
     if wrong:
         verb = "does" if len(wrong) == 1 else "do"
@@ -81,6 +93,21 @@ def _say_what_is_left_out(absent: dict[str, str]) -> None:
         names = [name for name, why in absent.items() if why == reason]
         first, *_, remedy = reason.splitlines()
         errors.print(f"crest: left out {len(names)} runs such as {names[0]}: {first}. {remedy}", markup=False)
+
+
+def _compared(check: "Check") -> dict[str, object]:
+    """A run as a script reads it; `new` is null where the run failed."""
+    kept, new = (
+        None if record is None else {"id_error": record.score.id, "ood_error": record.score.ood}
+        for record in (check.kept, check.new)
+    )
+    return {
+        "run": check.kept.id,
+        "agrees": check.agrees,
+        "kept": kept,
+        "new": new,
+        "differences": check.differences,
+    }
 
 
 def _show(checks: "list[Check]") -> None:

@@ -24,6 +24,10 @@ MIRRORS = (
 # Seconds to connect and to wait for bytes; our choice: docs/choices.md#cwru
 TIMEOUT = (10, 60)
 REMEDY = "run `crest data fetch cwru`, or `crest data fetch cwru --from-dir FOLDER` with files you have"
+BY_HAND = (
+    "see whether this machine reaches the internet, and run the command again: what is there is not fetched twice. "
+    "Or save the files on another machine, and run `crest data fetch cwru --from-dir FOLDER` with their folder"
+)
 
 
 class RecordingFile(NamedTuple):
@@ -67,8 +71,8 @@ RECORDINGS = tuple(RecordingFile(*row) for row in _ROWS)
 class RecordingFileError(ValueError):
     """A recording's file is missing, damaged or not the right one; the message names it and the remedy."""
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join([*problems, f"What to do: {REMEDY}."]))
+    def __init__(self, problems: Sequence[str], remedy: str = REMEDY) -> None:
+        super().__init__("\n".join([*problems, f"What to do: {remedy}."]))
 
 
 class FileState(NamedTuple):
@@ -123,8 +127,17 @@ def require_recordings(
     folder = Path(folder or data_folder())
     problems = [found.detail for found in check_recordings(folder, recordings) if found.state != "present"]
     if problems:
-        raise RecordingFileError(problems)
+        raise RecordingFileError(_in_short(folder, problems, recordings))
     return folder
+
+
+def _in_short(folder: Path, problems: Sequence[str], recordings: Sequence[RecordingFile]) -> Sequence[str]:
+    """One line where a folder has no recording at all: the wrong folder needs no list of files."""
+    if len(recordings) < 2 or any((folder / file.name).exists() for file in recordings):
+        return problems
+    return [
+        f"{folder}: has none of the {len(recordings)} recordings, {recordings[0].name} to {recordings[-1].name}"
+    ]
 
 
 def fetch_recordings(
@@ -154,8 +167,8 @@ def fetch_recordings(
             else:
                 _download(folder, file, mirrors)
             bars.update(task, advance=file.size)
-    if problems:
-        raise RecordingFileError(problems)
+    if problems and from_dir is not None:
+        raise RecordingFileError(_in_short(Path(from_dir), problems, wanted))
     return folder
 
 
@@ -197,5 +210,18 @@ def _download(folder: Path, file: RecordingFile, mirrors: Sequence[str]) -> None
             return
         # requests' errors are OSErrors; pooch's wrong checksum is a ValueError
         except (OSError, ValueError) as error:
-            problems.append(f"  {url}: {error}")
-    raise RecordingFileError([f"{folder / file.name}: could not be downloaded", *problems])
+            problems.append(f"  {url}: {_in_a_line(error)}")
+    tried = f"{folder / file.name}: could not be downloaded; tried {len(mirrors)} addresses"
+    raise RecordingFileError([tried, *problems], BY_HAND)
+
+
+def _in_a_line(error: Exception) -> str:
+    """Why a download failed. Of errors around errors, the innermost one says it: the others tell how it was tried."""
+    inner: object = error
+    while (arguments := getattr(inner, "args", ())) and isinstance(
+        deeper := getattr(arguments[0], "reason", arguments[0]), Exception
+    ):
+        inner = deeper
+    words = str(inner)
+    # urllib3 begins with the connection, whose address stands in front already.
+    return words.rpartition("): ")[2] if words.startswith("HTTP") else words
