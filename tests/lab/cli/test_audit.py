@@ -22,9 +22,6 @@ def make():
 def nothing():
     return 3
 
-def breaks():
-    return {}["gone"]
-
 something = 4
 
 def broken():
@@ -101,7 +98,7 @@ def test_code_in_a_pickle_is_never_run(folder: Path, capsys: pytest.CaptureFixtu
         ({"model": "gone.py:make"}, "^model must name a file that exists"),
         (
             {"model": "model.py:made"},
-            r"^model must name a function of .* such as breaks, make, nothing; got 'made'",
+            r"^model must name a function of .* such as broken, make, nothing; got 'made'",
         ),
         ({"model": "model.py:something"}, "^model must name a function"),
         (
@@ -112,10 +109,6 @@ def test_code_in_a_pickle_is_never_run(folder: Path, capsys: pytest.CaptureFixtu
         (
             {"classes": True},
             r"^label must be a column of classes with --classes, whole numbers from 0, got .* in 'severity'",
-        ),
-        (
-            {"model": "model.py:breaks"},
-            r"^model must be made without an error, got KeyError: 'gone' \(model\.py, line \d+\)",
         ),
         ({"label": "gone"}, "gone"),
         ({"out": Path("audit.pdf")}, r"^out must end in \.html, got 'audit\.pdf'"),
@@ -144,14 +137,6 @@ def test_a_model_that_takes_no_window_is_told(folder: Path) -> None:
     (folder / "wide.py").write_text("from torch import nn\ndef make():\n    return nn.Conv1d(7, 1, 3)\n")
     with pytest.raises(ValueError, match=r"^model must take windows .* it takes neither"):
         run(folder, model="wide.py:make", weights=None)
-
-
-def test_a_package_that_the_models_file_lacks_is_named_and_no_extra_of_ours(folder: Path) -> None:
-    (folder / "lacks.py").write_text("import nothing_of_that_name\n")
-    with pytest.raises(
-        ValueError, match=r"without an error, got ModuleNotFoundError: .*nothing_of_that_name"
-    ):
-        run(folder, model="lacks.py:make", weights=None)
 
 
 def test_weights_of_another_model_are_told(folder: Path) -> None:
