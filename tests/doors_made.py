@@ -90,6 +90,11 @@ def taken(answer: Any) -> Any:
     return answer
 
 
+def _streamed(chunk: Tensor, **given: Any) -> list[Any]:
+    stream = crest.StreamingCrest(**given)
+    return [*stream.push(chunk), *stream.flush()]
+
+
 def fits(inputs: Tensor, targets: Tensor, mask: Tensor | None = None) -> Callable[..., Tensor]:
     level = targets.mean()
     return lambda x, mask=None: level.expand(len(x))
@@ -162,6 +167,9 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "CrestConfig": fields_of(crest.CrestConfig),
         "CrestReadout": {**fields_of(crest.CrestReadout), "config": crest.CrestConfig()},
         "CrestPooler": fields_of(crest.CrestPooler),
+        "StreamingCrest": {
+            "readout": crest.CrestReadout(0.1, config=crest.CrestConfig(sigma=2.0)), "window": 16, "hop": 8, "chunk": series(),
+        },
         "CreditInEvent": {"validate": True},
         "make_readout": {"name": "mean", "width": 2},
         "Candidate": {"function": reads, "id_error": 0.1, "exchange": exchange(), "held_out": 0.2},
@@ -288,6 +296,9 @@ def doors(folder: Path) -> Iterator[Door]:
         if name == "CrestPooler":
             # As scikit-learn wants it, arguments are looked at when they are needed.
             yield Door(name, lambda **given: crest.CrestPooler(**given).fit(np.ones((4, 9, 2))), known[name])
+            continue
+        if name == "StreamingCrest":
+            yield Door(name, _streamed, known[name])
             continue
         if name == "Watch":
             yield Door(name, lambda **given: crest.Watch(**given)(0), known[name])

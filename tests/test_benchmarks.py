@@ -16,6 +16,7 @@ SAYS = {
     "probes": r"credit +[\d.]+ s(.|\n)*audit +[\d.]+ s +\d+ predictions +[\d.]+ x",
     "readouts": r"crest +[\d.]+ ms +[\d.]+ x",
     "runs": r"ratio +[\d.]+ \([\d.]+ to [\d.]+\)(.|\n)*attention +crest( +[\d.]+){4}",
+    "streaming": r"\n +256 +100\.0 % +0\.0 %( +[\d.]+ %){7}",
     "simulators": r"SG-Drive:(.|\n)*LSODA at tolerance .* \d+ x\nimpact:(.|\n)* \d+ x",
 }
 

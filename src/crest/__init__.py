@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     )
     from crest.repairing import Repaired, repair
     from crest.replacement import replace_pooling
+    from crest.streaming import StreamingCrest
     from crest.watching import Watch
     from crest.watching.callback import LightningWatch as LightningWatch
 
@@ -105,6 +106,7 @@ _ELSEWHERE = {
     "CreditInEvent": "crest.probes.metrics",
     "CrestPooler": "crest.estimator",
     "LightningWatch": "crest.watching.callback",
+    "StreamingCrest": "crest.streaming",
     "Watch": "crest.watching",
     "audit": "crest.auditing",
     "Repaired": "crest.repairing",
@@ -159,6 +161,7 @@ __all__ = [
     "RegistersReadout",
     "Repaired",
     "ScoredAttentionReadout",
+    "StreamingCrest",
     "Watch",
     "WindowedReadout",
     "audit",
