@@ -8,7 +8,7 @@ from pathlib import Path
 from cyclopts import App
 
 import crest
-from crest.lab.cli import audit, data, demo, pack, report, runs, systems, verify
+from crest.lab.cli import audit, data, demo, pack, recordings, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, console, errors
 from crest.lab.cli.doctor import doctor
 
@@ -19,6 +19,7 @@ app = App(
 )
 app.command(demo.demo)
 app.command(audit.audit_model, name="audit")
+app.command(recordings.recordings_app)
 app.command(systems.systems_app)
 app.command(data.data_app)
 app.command(runs.run_experiments, name="run")
