@@ -273,9 +273,9 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "load_recordings": {
             "table": folder / "table.csv", "folder": folder, "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"],
             "file": "file", "label": "label", "condition": "speed", "events": "events", "proxy": "cue", "key": None,
-            "largest": 2**20,
+            "columns": [0], "time": False, "resample": 20.0, "classes": None, "largest": 2**20,
         },
-        "read_signal": {"path": folder / "a.npy", "key": None, "largest": 2**20},
+        "read_signal": {"path": folder / "a.npy", "key": None, "columns": [0], "time": False, "largest": 2**20},
         "split_by_condition": {
             "trajectories": trajectories(), "ood": "f", "id_fraction": 0.2, "id_by": "block", "gap": 1, "seed": 0,
             "standardise": True,

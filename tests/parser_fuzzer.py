@@ -77,6 +77,32 @@ def csv() -> bytes:
     return b"a,b\n" + b"".join(b"%d,%.3f\n" % (step, step / 7) for step in range(30))
 
 
+def txt() -> bytes:
+    rows = (f"{step / 50};{step * step % 7 / 3:.3f}\n" for step in range(30))
+    return b"time (s);x\n" + "".join(rows).replace(".", ",").encode()
+
+
+def signal_parquet() -> bytes:
+    import pyarrow  # noqa: PLC0415
+    import pyarrow.parquet as written  # noqa: PLC0415
+
+    columns = {
+        "when": np.arange(40).astype("datetime64[ms]"),
+        "x": np.sin(np.arange(40.0)),
+        "y": np.arange(40) % 3,
+    }
+    with io.BytesIO() as file:
+        written.write_table(pyarrow.table(columns), file)
+        return file.getvalue()
+
+
+def mat73() -> bytes:
+    import recordings_made  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        return recordings_made.mat73(Path(folder) / "a.mat", x=np.arange(120.0).reshape(60, 2)).read_bytes()
+
+
 def table() -> bytes:
     return b'file,label,speed,events\n"a.npy",0.5,slow,1-3;5-7\nb.npy,1e3,fast,\nc.npy,-1,"f,s",mask.npy\n'
 
@@ -209,6 +235,12 @@ def reads_record(path: Path) -> None:
         store.read(path.stem)
 
 
+def reads_columns(path: Path) -> None:
+    from crest.systems.recordings.signal_files import read_signal  # noqa: PLC0415
+
+    read_signal(path, columns=["x"], largest=LARGEST)
+
+
 # -- what once failed
 
 
@@ -254,6 +286,7 @@ ONCE: dict[str, list[Callable[[], bytes]]] = {
     "npy": [asks_for_more_than_there_is, lambda: b"\x80\x04K\x01.", npz],
     "trajectories": [stands_for_gigabytes, holds_a_pickle],
     "csv": [lambda: b"", lambda: b"a\0b,c\n1,2\n", lambda: b"1" * 5000 + b"\n", lambda: b"\xff\xfe"],
+    "txt": [lambda: b"\n;\n", lambda: b";;;\n1;2;3;4\n", lambda: b"#\n#\n#", lambda: b"1,5 2,5\n" * 3],
     "table": [
         lambda: b"file,label,speed,events\na\0b.npy,1,s,\n",
         lambda: b"file,label,speed,events\n" + b"n" * 300 + b".npy,1,s,\n",
@@ -273,6 +306,9 @@ KINDS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], None]]] = {
     "npz": ("a.npz", npz, reads_signal),
     "mat": ("a.mat", mat, reads_signal),
     "csv": ("a.csv", csv, reads_signal),
+    "txt": ("a.txt", txt, reads_signal),
+    "signal_parquet": ("a.parquet", signal_parquet, reads_columns),
+    "mat73": ("a.mat", mat73, reads_signal),
     "wav": ("a.wav", wav, reads_signal),
     "table": ("table.csv", table, reads_table),
     "parquet": ("table.parquet", parquet, reads_table),

@@ -37,6 +37,7 @@ class Trajectories:
         sample_rate: Samples per unit of time, as the source says which.
         channels: One name per channel.
         source: What these are and how they were made, for people.
+        classes: Where `y` holds numbers of classes, their names in this order; else empty.
         extra: Further arrays with one row per trajectory, by name (a core mask, a recording's number).
 
     Example:
@@ -52,6 +53,7 @@ class Trajectories:
     sample_rate: float
     channels: tuple[str, ...]
     source: str = ""
+    classes: tuple[str, ...] = ()
     extra: dict[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,6 +71,8 @@ class Trajectories:
         if len(self.channels) != width:
             raise ValueError(f"channels must name the {width} channels of x, got {self.channels}")
         require_fields(self, "be positive", "sample_rate")
+        if self.classes and not np.isin(self.y, np.arange(len(self.classes))).all():
+            raise ValueError(f"y must hold numbers of the {len(self.classes)} classes, got others")
         for name, array in self.extra.items():
             if len(array) != n:
                 raise ValueError(f"extra[{name!r}] must have {n} rows, as x has, got {len(array)}")
@@ -101,6 +105,7 @@ class Trajectories:
     def __repr__(self) -> str:
         n, steps, width = self.x.shape
         parts = [f"{n} x {steps} steps x {width} channels ({', '.join(self.channels)})"]
+        parts += [f"classes {', '.join(self.classes)}"] if self.classes else []
         parts += [] if self.events is None else [f"event fraction {self.events.mean():.3f}"]
         parts += (
             [] if self.proxy is None or n < 2 else [f"corr(y, proxy) {correlation(self.y, self.proxy):.2f}"]

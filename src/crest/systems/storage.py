@@ -40,6 +40,7 @@ def save(trajectories: Trajectories, path: Path) -> None:
         "sample_rate": trajectories.sample_rate,
         "channels": trajectories.channels,
         "source": trajectories.source,
+        "classes": trajectories.classes,
     }
     with whole_file(Path(path)) as file:
         np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
@@ -68,6 +69,8 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
             sample_rate=about["sample_rate"],
             channels=tuple(about["channels"]),
             source=about["source"],
+            # Files from before there were classes have none.
+            classes=tuple(about.get("classes", ())),
             extra={name.removeprefix("extra."): array for name, array in arrays.items()},
         )
     except KeyError as error:

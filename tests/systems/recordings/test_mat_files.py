@@ -2,15 +2,17 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import io
 
-from crest.systems.recordings import load_recordings, mat_files
+from crest.systems.recordings import load_recordings, mat_child, mat_files
 from crest.systems.recordings.mat_files import mat_arrays, read_mat
 from crest.systems.recordings.signal_files import read_signal
+from recordings_made import mat73
 
 
 def sound(path: Path) -> Path:
@@ -119,3 +121,62 @@ def test_every_flipped_byte_is_an_error_or_a_value(tmp_path: Path) -> None:
             assert "b.mat" in str(error)  # noqa: PT017
             refused += 1
     assert refused > 10
+
+
+# -- version 7.3, which is HDF5
+
+
+def test_new_matlab_files_come_back_as_matlab_has_them(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    arrays = {
+        "x": np.arange(120, dtype=np.float32).reshape(60, 2),
+        "z": np.array([[1 + 2j]]),
+        "n": np.ones((1, 9)),
+    }
+    path = mat73(tmp_path / "a.mat", **arrays)
+    assert {(array.name, array.shape) for array in mat_arrays(path)} >= {("x", (60, 2)), ("text", (1, 2))}
+    found = read_mat(path, ["x", "z", "text", "missing", "struct"])
+    assert found.keys() == {"x", "z"}
+    assert found["x"].dtype == np.float32
+    np.testing.assert_array_equal(found["x"], arrays["x"])
+    np.testing.assert_array_equal(found["z"], arrays["z"])
+    assert read_signal(path, "n").samples.shape == (9, 1)
+
+
+def test_new_matlab_files_lead_to_no_other_file(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    other = mat73(tmp_path / "other.mat", secret=np.arange(8.0)[:, None])
+    path = mat73(tmp_path / "a.mat", x=np.ones((8, 1)))
+    with h5py.File(path, "r+") as file:
+        file["link"] = h5py.ExternalLink(str(other), "/secret")
+        file["soft"] = h5py.SoftLink("/link")
+        file.create_dataset("raw", shape=(8,), dtype="u1", external=[(str(other), 0, 8)])
+        layout = h5py.VirtualLayout((1, 8), "f8")
+        layout[:] = h5py.VirtualSource(str(other), "secret", (1, 8))
+        file.create_virtual_dataset("virtual", layout)
+    assert {array.name for array in mat_arrays(path)} == {"x", "text"}
+    assert read_mat(path, ["link", "soft", "raw", "virtual", "x"]).keys() == {"x"}
+
+
+def test_sizes_of_new_matlab_files_are_judged_first(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = mat73(tmp_path / "a.mat", x=np.ones((8, 1)))
+    with h5py.File(path, "r+") as file:
+        file.create_dataset("huge", shape=(2**40,), dtype="f8", chunks=(1024,))
+    assert path.stat().st_size < 2**16
+    with pytest.raises(ValueError, match=r"a\.mat' cannot be read: .* more than largest = .*: huge has"):
+        read_signal(path, "huge")
+    assert read_signal(path, "x").samples.shape == (8, 1)
+
+
+def test_without_h5py_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.mat"
+    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(512))
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    answer = mat_child._answer({"path": str(path)})
+    assert answer[0]["missing"] == "h5py"
+    monkeypatch.setattr(mat_files._Stream, "line", lambda stream: b'{"error": "", "missing": "h5py"}')
+    with pytest.raises(
+        ImportError, match=r"version 7\.3 needs h5py: pip install h5py; or save it with '-v7'"
+    ):
+        mat_files._Reader().ask({"path": str(path)}, 2**20)

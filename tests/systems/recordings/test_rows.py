@@ -27,7 +27,7 @@ def test_all_bad_rows_are_listed_with_their_lines(tmp_path: Path) -> None:
         ("good.npy,1,a,", None),
         ("missing.npy,1,a,", "missing.npy' does not exist"),
         ("broken.npy,1,a,", "'broken.npy' cannot be read"),
-        ("notes.txt,1,a,", "must end in .npy, .npz, .mat, .csv, .wav, got 'notes.txt'"),
+        ("notes.doc,1,a,", "must end in .npy, .npz, .mat, .csv, .txt, .parquet, .wav, got 'notes.doc'"),
         ("fine.npy,high,a,", "label must be a finite number, got 'high'"),
         ("short.npy,nan,a,", "label must be a finite number, got 'nan'"),
         ("wide.npy,1,a,", "must have channels: 1, as most files have, got 2"),
@@ -94,7 +94,10 @@ def test_the_odd_sound_is_the_bad_one(tmp_path: Path) -> None:
     for name, rate in (("a", 50), ("b", 100), ("c", 100)):
         wavfile.write(tmp_path / f"{name}.wav", rate, np.zeros(20, dtype=np.float32))
     path = table(tmp_path, "file,label", "a.wav,1", "b.wav,1", "c.wav,1")
-    with pytest.raises(ValueError, match=r"line 2: .* rate 100\.0, as most files have, got 50\.0$"):
+    with pytest.raises(
+        ValueError,
+        match=r"line 2: .* rate 100\.0, as most files have, got 50\.0 \(resample=100 brings all to one rate\)$",
+    ):
         load_recordings(path, window=8)
     assert load_recordings(table(tmp_path, "file,label", "b.wav,1", "c.wav,1"), window=8).sample_rate == 100
 

@@ -130,13 +130,6 @@ def test_a_file_under_the_wrong_suffix_is_refused(tmp_path: Path) -> None:
         read_signal(tmp_path / "b.npz")
 
 
-def test_new_matlab_files_say_what_to_do(tmp_path: Path) -> None:
-    head = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
-    (tmp_path / "a.mat").write_bytes(head + bytes(512))
-    with pytest.raises(ValueError, match=r"v7\.3 file .* save it with '-v7'"):
-        read_signal(tmp_path / "a.mat")
-
-
 @pytest.mark.parametrize(
     ("array", "reason"),
     [
@@ -153,7 +146,7 @@ def test_what_is_no_signal_is_refused(tmp_path: Path, array: np.ndarray, reason:
 
 
 def test_unknown_and_missing_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"must end in \.npy, \.npz, \.mat, \.csv, \.wav, got 'a\.txt'"):
-        read_signal(tmp_path / "a.txt")
+    with pytest.raises(ValueError, match=r"must end in \.npy, .*, \.txt, \.parquet, \.wav, got 'a\.doc'"):
+        read_signal(tmp_path / "a.doc")
     with pytest.raises(ValueError, match=r"a\.npy' does not exist"):
         read_signal(tmp_path / "a.npy")

@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError
 from cyclopts.completion.detect import ShellDetectionError
 
 import crest
-from crest.lab.cli import audit, bench, data, demo, pack, report, runs, systems, verify
+from crest.lab.cli import audit, bench, data, demo, pack, recordings, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, errors, words_aside
 from crest.lab.cli.doctor import doctor
 from crest.lab.cli.wording import in_words_of
@@ -23,6 +23,7 @@ app = App(
 )
 app.command(demo.demo)
 app.command(audit.audit_model, name="audit")
+app.command(recordings.recordings_app)
 app.command(systems.systems_app)
 app.command(data.data_app)
 app.command(runs.run_experiments, name="run")

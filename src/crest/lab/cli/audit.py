@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLC0415
 
+import dataclasses
 import importlib.util
 import sys
 import traceback
@@ -28,7 +29,7 @@ def audit_model(
     label: str = "label",
     weights: Path | None = None,
     signals: Annotated[Path | None, Behind("folder")] = None,
-    sample_rate: float = 1.0,
+    sample_rate: float | None = None,
     hop: int | None = None,
     condition: str | None = None,
     events: str | None = None,
@@ -60,7 +61,7 @@ def audit_model(
     signals
         Folder with the signals. Default: the table's own.
     sample_rate
-        Samples per second.
+        Samples per second. Default: as the files say, if they do; the audit does not depend on it.
     hop
         Samples from one window to the next. Default: the window.
     condition
@@ -72,7 +73,7 @@ def audit_model(
     channels_first
         Whether the model takes (B, C, T). Default: tried out.
     classes
-        The labels are classes: whole numbers from 0.
+        The labels are classes: whole numbers from 0. Labels that are names are classes anyway.
     features
         Name of the module that gives the features. Default: found.
     head
@@ -90,7 +91,8 @@ def audit_model(
 
     from crest.auditing import audit
     from crest.checks.arguments import require
-    from crest.systems.recordings import load_recordings
+    from crest.systems.recordings.gathering import Wanted, gathered
+    from crest.systems.recordings.loading import joined
 
     words_aside(json)
     require("trajectories", trajectories, "be a whole number, 1 or more")
@@ -100,10 +102,13 @@ def audit_model(
         if weights is not None:
             _fill(made, weights, unsafe_pickle)
     with console.status("reading the recordings"):
-        windows = load_recordings(
-            data, signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
+        wanted = Wanted(
+            table=data, folder=signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
             events=events, key=key,
         )  # fmt: skip
+        found_there = gathered(wanted)
+        # Nothing below asks for the rate, so nobody need know it.
+        windows = joined(dataclasses.replace(found_there, rate=found_there.rate or 1.0, silent=[]))
     # Windows of all recordings, and not of the first ones alone.
     rows = torch.linspace(0, len(windows) - 1, min(trajectories, len(windows))).round().long()
     x = torch.from_numpy(windows.x)[rows]
@@ -112,7 +117,7 @@ def audit_model(
             f"label must be a column of classes with --classes, whole numbers from 0, got {float(windows.y.min()):g} to "
             f"{float(windows.y.max()):g} in {label!r}"
         )
-    y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes else torch.float32)
+    y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes or windows.classes else torch.float32)
     first = _channels_first(made, x) if channels_first is None else channels_first
     with console.status(f"asking the model about {len(x)} windows"):
         found = audit(

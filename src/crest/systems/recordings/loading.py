@@ -2,20 +2,19 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
 from crest.systems.base import Trajectories
-from crest.systems.recordings.rows import Recording, SignalFolder, common_value, read_rows
-from crest.systems.recordings.table import Columns, read_table, refuse_problems, require_columns
+from crest.systems.recordings.gathering import Gathered, Wanted, gathered
+from crest.systems.recordings.rows import Recording
+from crest.systems.recordings.table import Columns, refuse_problems
 from crest.systems.recordings.windows import cut_windows, window_starts
 
 
-@door_leaving("channels")
+@door_leaving("channels", "columns", "classes")
 def load_recordings(
     table: str | os.PathLike[str],
     folder: str | os.PathLike[str] | None = None,
@@ -30,6 +29,10 @@ def load_recordings(
     events: str | None = None,
     proxy: str | None = None,
     key: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    time: str | int | bool = True,
+    resample: float | None = None,
+    classes: Sequence[str] | bool | None = None,
     largest: int | None = None,
 ) -> Trajectories:
     r"""Windows of all recordings that a table lists, in its order, as float32.
@@ -43,18 +46,25 @@ def load_recordings(
         folder: Where relative paths in the table begin; the table's own folder by default.
         window: Samples per window.
         hop: Samples from one window's start to the next; `window` by default.
-        sample_rate: Samples per second. May be left out if all files are .wav; a .wav that says otherwise
-            is a bad row.
-        channels: One name per channel, in the files' order. By default the header of .csv files, else
-            "channel 0" and so on. A .csv header that differs is a bad row.
+        sample_rate: Samples per second of files that do not say it; .wav files and time columns do. A file that says
+            otherwise is a bad row, unless `resample` is given.
+        channels: One name per channel, in the files' order, or in that of `columns`. By default the header of the
+            files, else "channel 0" and so on. A header that differs is a bad row.
         file: Column with the path of a signal; `crest.systems.recordings.signal_files.read_signal` reads it. A file
             that is listed twice is a bad row.
-        label: Column with the label, a finite number.
+        label: Column with the label: finite numbers, or names of classes.
         condition: Column with the operating condition or group, for `split_by_condition`.
         events: Column with the event steps, as `crest.systems.recordings.windows.event_steps` takes them. An
             empty cell says that the recording has no event.
         proxy: Column with the smooth cue, a finite number.
         key: Which array of .npz and .mat files, where they hold several.
+        columns: Which columns of the signals are channels, by name or by number from 0, as `read_signal` takes them.
+        time: The signals' column with the time, by name or by number; False where there is none. Found by default.
+        resample: Samples per second that all recordings are brought to, with a filter against aliases, and their
+            events with them. `window` and `hop` then count samples of this rate. Needs SciPy.
+        classes: Names of the classes in the order of their numbers. True: labels are names whatever they look like,
+            numbered in sorted order. False: they are numbers. By default they are names if none is a number.
+            `Trajectories.classes` keeps the names, and `y` has the numbers.
         largest: Bytes that the content of one file may take in memory, 4 GiB unless given; a larger one is a bad
             row.
 
@@ -63,6 +73,7 @@ def load_recordings(
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     np.save(Path(folder) / "a.npy", np.arange(10.0))
         ...     _ = (Path(folder) / "table.csv").write_text("file,label\na.npy,0.5\n")
@@ -70,42 +81,33 @@ def load_recordings(
         >>> data, data.extra["start"].tolist()
         (Trajectories(2 x 4 steps x 1 channels (channel 0)), [0, 4])
     """
-    hop = window if hop is None else hop
-    require("window", window, "be a whole number, 1 or more")
-    require("hop", hop, "be a whole number, 1 or more")
-    if sample_rate is not None:
-        require("sample_rate", sample_rate, "be positive")
-    named = isinstance(channels, list | tuple) and all(isinstance(name, str) for name in channels)
-    if channels is not None and not (named and channels):
-        raise ValueError(f"channels must be a list of names, got {channels!r}")
-    listing = read_table(Path(table))
-    columns = Columns(file=file, label=label, condition=condition, events=events, proxy=proxy)
-    require_columns(listing, columns)
-    base = listing.path.parent if folder is None else Path(folder)
-    if not base.is_dir():
-        raise ValueError(f"folder must exist, got {str(base)!r}")
+    found = gathered(
+        Wanted(
+            table=table, folder=folder, window=window, hop=hop, sample_rate=sample_rate, channels=channels, file=file,
+            label=label, condition=condition, events=events, proxy=proxy, key=key, columns=columns, time=time,
+            resample=resample, classes=classes, largest=largest,
+        )
+    )  # fmt: skip
+    return joined(found)
 
-    recordings, problems = read_rows(listing, columns, SignalFolder(base, key, window, largest))
-    given = None if channels is None else tuple(channels)
-    width = None if given is None else len(given)
-    width = common_value(recordings, problems, "channels:", lambda s: s.samples.shape[1], width)
-    names = common_value(
-        recordings,
-        problems,
-        "channel names",
-        lambda s: s.channels if s.samples.shape[1] == width else None,
-        given,
-    )
-    rate = common_value(recordings, problems, "sample rate", lambda s: s.sample_rate, sample_rate)
-    refuse_problems(listing, problems)
-    silent = [r.file for r in recordings if r.signal is not None and r.signal.sample_rate is None]
-    if rate is None or (sample_rate is None and silent):
-        raise ValueError(f"sample_rate must be given where files do not say it, got None and {silent[0]!r}")
+
+def joined(found: Gathered) -> Trajectories:
+    """The windows of what was gathered.
+
+    Raises:
+        ValueError: Something is wrong with it.
+    """
+    refuse_problems(found.table, found.problems)
+    if found.rate is None or found.silent:
+        raise ValueError(found.rate_missing())
+    about = [f"recordings of {found.table.path}", f"windows of {found.window} samples, one every {found.hop}"]
+    about += [] if found.resample is None else [f"resampled to {found.resample:g} samples per second"]
     return Trajectories(
-        **_joined(recordings, columns, window, hop),
-        sample_rate=float(rate),
-        channels=names or tuple(f"channel {number}" for number in range(width or 0)),
-        source=f"recordings of {listing.path}, windows of {window} samples, one every {hop}",
+        **_joined(found.recordings, found.columns, found.window, found.hop),
+        sample_rate=float(found.rate),
+        channels=found.channels,
+        classes=found.classes or (),
+        source=", ".join(about),
     )
 
 

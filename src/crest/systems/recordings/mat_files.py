@@ -1,4 +1,4 @@
-"""MATLAB's .mat files, read by another process: a damaged one can kill SciPy's reader, and must not kill this one."""
+"""MATLAB's .mat files, read by another process: a damaged one can kill its reader, and must not kill this one."""
 
 import atexit
 import importlib.util
@@ -46,7 +46,7 @@ def mat_arrays(path: Path) -> list[MatArray]:
 
     Raises:
         ValueError: The file is no .mat file that can be read here, or is damaged.
-        ImportError: SciPy is missing.
+        ImportError: SciPy is missing, or h5py for a file of version 7.3.
     """
     about, _ = _READ_BY.ask({"path": str(path.resolve())}, LARGEST)
     return [MatArray(name, tuple(shape), kind) for name, shape, kind in about["arrays"]]
@@ -98,6 +98,11 @@ class _Reader:
                 if isinstance(error, OSError | EOFError | ValueError):
                     raise ValueError(f"the reader died of it ({reason}): damaged?") from error
                 raise
+        if "missing" in about:
+            package = about["missing"]
+            raise ImportError(
+                f"a .mat file of version 7.3 needs {package}: pip install {package}; or save it with '-v7' in MATLAB"
+            )
         if "error" in about:
             raise ValueError(about["error"])
         return about, parts

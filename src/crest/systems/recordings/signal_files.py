@@ -1,50 +1,64 @@
-"""One signal from one file: .npy, .npz, .mat, .csv or .wav, as float32 samples (T, C)."""
+"""One signal from one file: arrays, tables of numbers or sound, as float32 samples (T, C)."""
 
-import csv
 import fnmatch
-import importlib
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from crest.checks.doors import door
+from crest.checks.doors import door_leaving
 from crest.systems.archives import archive_headers, array_header, require_room
 from crest.systems.recordings.mat_files import mat_arrays, read_mat
+from crest.systems.recordings.optional import optional_module
+from crest.systems.recordings.parquet_files import read_parquet
+from crest.systems.recordings.selection import (
+    Content,
+    Selection,
+    checked_columns,
+    checked_time,
+    chosen_columns,
+)
+from crest.systems.recordings.text_files import read_text
 
 
 class Signal(NamedTuple):
-    """What one file holds; the last two are None where the file does not say."""
+    """What one file holds; all but the samples are None where the file does not say."""
 
     samples: npt.NDArray[np.float32]
     """(T, C), finite."""
     sample_rate: float | None
     channels: tuple[str, ...] | None
+    time: str | None = None
+    """The time column that told the rate: its name in quotes, or its number."""
 
 
-class _Content(NamedTuple):
-    array: npt.NDArray[Any]
-    sample_rate: float | None = None
-    channels: tuple[str, ...] | None = None
-
-
-@door
+@door_leaving("columns")
 def read_signal(
-    path: str | os.PathLike[str], key: str | None = None, *, largest: int | None = None
+    path: str | os.PathLike[str],
+    key: str | None = None,
+    *,
+    columns: Sequence[str | int] | None = None,
+    time: str | int | bool = True,
+    largest: int | None = None,
 ) -> Signal:
     """Samples (T, C) of one file, with its sample rate and channel names where it carries them.
 
     Args:
-        path: The suffix says how to read it. `.csv`: comma-separated, one row per sample, one column per
-            channel, with or without one line of names. `.wav`: integers are scaled to [-1, 1]. Nothing is
-            ever unpickled.
+        path: The suffix says how to read it. `.csv` and `.txt`: one row per sample, one column per channel, with
+            or without one line of names; commas, semicolons, tabs or spaces separate, and numbers may have decimal
+            commas where a comma does not. `.parquet` needs pyarrow, a .mat file of version 7.3 needs h5py. `.wav`:
+            integers are scaled to [-1, 1]. Nothing is ever unpickled.
         key: Which array of a .npz or .mat file; may be a pattern that fits one name ("*_DE_time"). Needed
             only where there are several.
+        columns: Which columns are the channels, in this order, by name or by number from 0. By default all but the
+            time.
+        time: The column with the time of each sample, by name or by number, in seconds unless its name says
+            another unit ("time_ms"). It tells the sample rate and is no channel. By default it is found by its
+            name, or because the first column, and no other, rises by equal steps. False: there is none.
         largest: Bytes that the file's content may take in memory, 4 GiB unless given. It is judged before
             anything is allocated: a small compressed file can stand for terabytes.
 
@@ -60,19 +74,20 @@ def read_signal(
         (5, 1)
     """
     path = Path(path)
+    selection = Selection(key, checked_columns(columns), checked_time(time), largest)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name or str(path)!r}")
     require_file("file", path)
     try:
-        content = reader(path, key, largest)
+        found = chosen_columns(reader(path, selection), selection)
     except ImportError:
         raise
     except Exception as error:  # damaged files make the readers raise almost anything
         raise ValueError(
             f"file {path.name!r} cannot be read: {str(error) or type(error).__name__}"
         ) from error
-    return Signal(as_samples(content.array, path.name), content.sample_rate, content.channels)
+    return Signal(as_samples(found.array, path.name), found.sample_rate, found.channels, found.time)
 
 
 def require_file(what: str, path: Path) -> None:
@@ -135,21 +150,6 @@ def as_samples(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     return samples
 
 
-def optional_module(name: str, why: str) -> ModuleType:
-    """The module; where it is missing, raises an ImportError that says what to install.
-
-    Example:
-        >>> optional_module("no_such_package.part", "this example")
-        Traceback (most recent call last):
-        ImportError: this example needs no_such_package: pip install no_such_package
-    """
-    package = name.partition(".")[0]
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"{why} needs {package}: pip install {package}") from error
-
-
 def _chosen(names: Iterable[str], key: str | None) -> str:
     """The one name that `key` means, or the only one there is."""
     names = list(names)
@@ -163,17 +163,17 @@ def _chosen(names: Iterable[str], key: str | None) -> str:
     return fitting[0]
 
 
-def _npy(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa: ARG001, one signature for all readers
-    return _Content(read_npy(path, largest))
+def _npy(path: Path, selection: Selection) -> Content:
+    return Content(read_npy(path, selection.largest))
 
 
-def _npz(path: Path, key: str | None, largest: int | None) -> _Content:
+def _npz(path: Path, selection: Selection) -> Content:
     _require_start(path, b"PK", ".npz")
     headers = archive_headers(path)
-    name = _chosen(headers, key)
-    require_room({name: headers[name].size}, largest)
+    name = _chosen(headers, selection.key)
+    require_room({name: headers[name].size}, selection.largest)
     with np.load(path, allow_pickle=False) as archive:
-        return _Content(archive[name])
+        return Content(archive[name])
 
 
 def _require_start(path: Path, start: bytes, kind: str) -> None:
@@ -186,46 +186,18 @@ def _require_start(path: Path, start: bytes, kind: str) -> None:
         raise ValueError(f"it is {'not a ' + kind if other is None else 'a ' + other} file by its content")
 
 
-def _mat(path: Path, key: str | None, largest: int | None) -> _Content:
-    name = _chosen([array.name for array in mat_arrays(path)], key)
-    arrays = read_mat(path, [name], largest)
+def _mat(path: Path, selection: Selection) -> Content:
+    name = _chosen([array.name for array in mat_arrays(path)], selection.key)
+    arrays = read_mat(path, [name], selection.largest)
     if name not in arrays:
         raise ValueError(f"{name} is no array of numbers")
     # MATLAB has no vectors: a row (1, T) and a column (T, 1) both mean a signal (T,).
-    return _Content(arrays[name].squeeze())
+    return Content(arrays[name].squeeze())
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _csv(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa: ARG001, one signature for all readers
-    # Text takes at least two bytes a number, which takes eight in memory.
-    require_room({path.name: 4 * path.stat().st_size}, largest)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = next(csv.reader(file), [])
-        # A line that mixes names and numbers is a damaged sample, not a header: the numbers are then refused.
-        header = not any(_is_number(cell) for cell in first)
-        if not header:
-            file.seek(0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # an empty file: refused by its shape below
-            array = np.loadtxt(file, delimiter=",", ndmin=2, comments=None, dtype=np.float64)
-    names = tuple(cell.strip().removeprefix("#").strip() for cell in first) if header else None
-    if names is not None and array.size and len(names) != array.shape[1]:
-        raise ValueError(f"its header names {len(names)} columns, its rows have {array.shape[1]}")
-    if names is not None and not all(names):
-        raise ValueError(f"its header must name every column (is one an index?), got {', '.join(first)!r}")
-    return _Content(array, channels=names)
-
-
-def _wav(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa: ARG001, one signature for all readers
+def _wav(path: Path, selection: Selection) -> Content:
     # Samples of a byte become eight of them.
-    require_room({path.name: 8 * path.stat().st_size}, largest)
+    require_room({path.name: 8 * path.stat().st_size}, selection.largest)
     wavfile = optional_module("scipy.io.wavfile", "a .wav file")
     with warnings.catch_warnings():
         # Chunks of other programs are harmless; a file that ends too early is not.
@@ -236,13 +208,15 @@ def _wav(path: Path, key: str | None, largest: int | None) -> _Content:  # noqa:
         array = (array.astype(np.float32) - 128) / 128
     elif array.dtype.kind == "i":
         array = array.astype(np.float64) / -float(np.iinfo(array.dtype).min)
-    return _Content(array, sample_rate=float(rate))
+    return Content(array, sample_rate=float(rate))
 
 
-_READERS: dict[str, Callable[[Path, str | None, int | None], _Content]] = {
+_READERS: dict[str, Callable[[Path, Selection], Content]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".mat": _mat,
-    ".csv": _csv,
+    ".csv": read_text,
+    ".txt": read_text,
+    ".parquet": read_parquet,
     ".wav": _wav,
 }

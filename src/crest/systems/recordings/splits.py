@@ -49,7 +49,7 @@ def split_by_condition(
             the training split says how many.
         seed: Seed of what is held out.
         standardise: Give the labels mean 0 and variance 1 on the training windows, the same shift and scale
-            in all splits; `extra["label"]` then holds them as they were.
+            in all splits; `extra["label"]` then holds them as they were. Numbers of classes stay as they are.
 
     Example:
         >>> n = np.arange(20)
@@ -90,7 +90,7 @@ def split_by_condition(
         for name, part in parts.items()
     }
     splits = Splits(**parts)
-    return standardised(splits) if standardise else splits
+    return standardised(splits) if standardise and not trajectories.classes else splits
 
 
 def _of_conditions(

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from crest.systems.recordings.signal_files import optional_module
+from crest.systems.recordings.optional import optional_module
 
 SHOWN_PROBLEMS = 20
 
@@ -105,6 +105,20 @@ def refuse_problems(table: RecordingTable, problems: list[Problem]) -> None:
     )
 
 
+def is_number(text: str) -> bool:
+    """Whether a cell holds a number, finite or not.
+
+    Example:
+        >>> is_number("1e3"), is_number("nan"), is_number("high")
+        (True, True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def finite_number(column: str, text: str) -> float:
     """The number that a cell holds.
 
@@ -112,10 +126,7 @@ def finite_number(column: str, text: str) -> float:
         >>> finite_number("label", " 2.5 ")
         2.5
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if is_number(text) else math.nan
     if not math.isfinite(value):
         raise ValueError(f"{column} must be a finite number, got {text!r}")
     return value

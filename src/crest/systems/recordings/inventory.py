@@ -1,0 +1,143 @@
+"""What a table of recordings holds, in numbers and in words, whatever is wrong with it."""
+
+import collections
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from crest.systems.base import Splits
+from crest.systems.recordings.gathering import Gathered
+from crest.systems.recordings.loading import joined
+from crest.systems.recordings.splits import IdBy, split_by_condition
+from crest.systems.recordings.windows import window_starts
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Division:
+    """How recordings are to be divided, in the words of `split_by_condition`."""
+
+    ood: tuple[str, ...]
+    id_by: IdBy = "block"
+    id_fraction: float = 0.2
+    gap: float = 1
+    seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inventory:
+    """What was found. `about` holds plain values; `problems` are pairs of a line (None for the whole) and a reason."""
+
+    about: dict[str, Any]
+    problems: list[tuple[int | None, str]]
+    place: str
+    """How the table counts: "line" or "row"."""
+
+    def lines(self) -> list[str]:
+        """A line of text for each thing that is there, and one for each that is wrong."""
+        there = [f"{name:<12}{_words(value)}" for name, value in self.about.items() if value is not None]
+        if not self.problems:
+            return [*there, "No problems."]
+        count = len(self.problems)
+        wrong = [
+            f"  {reason}" if line is None else f"  {self.place} {line}: {reason}"
+            for line, reason in self.problems
+        ]
+        return [*there, f"{count} problem{'s' * (count > 1)}:", *wrong]
+
+
+def inventory(found: Gathered, division: Division | None = None, cut: bool = True) -> Inventory:
+    """What was gathered, told.
+
+    Args:
+        found: the recordings of a table.
+        division: how they would be split; only tried where nothing is wrong with them.
+        cut: whether the length of windows was chosen, so that their number means something.
+    """
+    problems: list[tuple[int | None, str]] = [
+        (problem.line, problem.reason) for problem in sorted(found.problems, key=lambda problem: problem.line)
+    ]
+    if found.silent:
+        problems.append((None, found.rate_missing()))
+    read = [(one, one.signal) for one in found.recordings if one.signal is not None]
+    lengths = [len(signal.samples) for _, signal in read]
+    windows = sum(len(window_starts(length, found.window, found.hop)) for length in lengths)
+    rates = collections.Counter(
+        "not said" if one.own_rate is None else f"{one.own_rate:g}" for one, _ in read
+    )
+    times = collections.Counter(signal.time for _, signal in read if signal.time is not None)
+    about: dict[str, Any] = {
+        "table": str(found.table.path),
+        "rows": len({row.line for row in found.table.rows} | {one.line for one in found.table.problems}),
+        "signals": len(read),
+        "channels": list(found.channels),
+        "rates": dict(rates),
+        "resampled": found.resample,
+        "time": dict(times) or None,
+        "lengths": {"shortest": min(lengths), "longest": max(lengths)} if lengths else None,
+        "labels": None if found.classes else _labels(found),
+        "classes": _classes(found),
+        "conditions": _conditions(found),
+        "events": _events(found),
+        "windows": windows if cut else None,
+        "split": None,
+    }
+    if division is not None and not problems:
+        try:
+            splits = split_by_condition(
+                joined(found),
+                list(division.ood),
+                id_by=division.id_by,
+                id_fraction=division.id_fraction,
+                gap=division.gap,
+                seed=division.seed,
+                standardise=False,
+            )
+            about["split"] = _sizes(splits)
+        except ValueError as error:
+            problems.append((None, str(error)))
+    return Inventory(about=about, problems=problems, place=found.table.place)
+
+
+def _labels(found: Gathered) -> dict[str, float] | None:
+    labels = [one.label for one in found.recordings if one.label is not None]
+    return {"lowest": min(labels), "highest": max(labels), "mean": float(np.mean(labels))} if labels else None
+
+
+def _classes(found: Gathered) -> dict[str, int] | None:
+    """Recordings of each class, in the order of their numbers."""
+    if not found.classes:
+        return None
+    count = collections.Counter(one.label for one in found.recordings)
+    return {name: count[float(number)] for number, name in enumerate(found.classes)}
+
+
+def _conditions(found: Gathered) -> dict[str, int] | None:
+    if found.columns.condition is None:
+        return None
+    return dict(
+        sorted(collections.Counter(one.condition for one in found.recordings if one.condition).items())
+    )
+
+
+def _events(found: Gathered) -> dict[str, float] | None:
+    """How many recordings have events, and which share of all steps they take."""
+    masks = [one.events for one in found.recordings if one.events is not None]
+    if not masks:
+        return None
+    steps = sum(len(mask) for mask in masks)
+    share = sum(int(mask.sum()) for mask in masks) / max(steps, 1)
+    return {"recordings": sum(bool(mask.any()) for mask in masks), "share of steps": round(share, 4)}
+
+
+def _sizes(splits: Splits) -> dict[str, int]:
+    """Windows of each split."""
+    return {"train": len(splits.train), "id": len(splits.id), "ood": len(splits.ood)}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_words(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,150 @@
+"""Signals as text: numbers in lines, with a separator and a decimal mark that are found out."""
+
+import csv
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from crest.systems.archives import require_room
+from crest.systems.recordings.selection import Content, Selection, planned
+
+_WITH_COMMA = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
+_HINT = (
+    "; a comma separates its columns, so where its numbers have decimal commas, separate the columns by ';'"
+)
+
+
+class _Head(NamedTuple):
+    """How a file begins."""
+
+    delimiter: str | None
+    """None for spaces."""
+    names: tuple[str, ...] | None
+    first: list[str]
+    """The cells of the first sample."""
+    lines: Iterator[tuple[int, str]]
+    """The samples, each with its line in the file."""
+
+
+def separator(line: str) -> str | None:
+    r"""What separates the numbers of a line; None for spaces.
+
+    Semicolons and tabs separate wherever they are. A comma does too, unless spaces do and it is the decimal mark.
+
+    Example:
+        >>> [separator(line) for line in ("1,5;2", "1,5\t2", "1.5, 2", "1,5 2,25", "1.5 2")]
+        [';', '\t', ',', None, None]
+    """
+    for mark in ";\t":
+        if mark in line:
+            return mark
+    cells = line.split()
+    if "," not in line:
+        return None if len(cells) > 1 else ","
+    return None if len(cells) > 1 and all(map(_WITH_COMMA.fullmatch, cells)) else ","
+
+
+def read_text(path: Path, selection: Selection) -> Content:
+    r"""The columns of a .csv or .txt file.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "a.csv"
+        ...     _ = path.write_text("t;x\n0,0;1,5\n0,1;2,5\n")
+        ...     read_text(path, Selection()).array.tolist()
+        [[0.0, 1.5], [0.1, 2.5]]
+    """
+    # Text takes at least two bytes a number, which takes eight in memory.
+    require_room({path.name: 4 * path.stat().st_size}, selection.largest)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        head = _head(file)
+        width = len(head.first)
+        if head.names is not None and head.first and len(head.names) != width:
+            raise ValueError(
+                f"its header names {len(head.names)} columns, its rows have {width}{_hint(head.delimiter)}"
+            )
+        if head.names is not None and not all(head.names):
+            raise ValueError(
+                f"its header must name every column (is one an index?), got {', '.join(head.names)!r}"
+            )
+        plan = planned(selection, head.names, width) if head.first else None
+        # A column of words that nobody asked for is in nobody's way.
+        read = None if plan is None or selection.columns is None else plan.read
+        if (
+            plan is not None
+            and read is not None
+            and plan.search
+            and not _is_number(head.first[0], head.delimiter)
+        ):
+            read = tuple(place for place in read if place != 0)
+        lines = (line for _, line in head.lines) if head.delimiter == "," else _with_points(head.lines)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # an empty file: refused by its shape
+                array = np.loadtxt(
+                    lines, delimiter=head.delimiter, ndmin=2, comments=None, dtype=np.float64, usecols=read
+                )
+        except ValueError as error:
+            raise ValueError(f"{error}{_hint(head.delimiter)}") from error
+    return Content(array, names=head.names, read=read)
+
+
+def _head(file: Iterable[str]) -> _Head:
+    """The names and the separator of a file, and its samples from the first on."""
+    lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
+    first, second = next(lines, None), next(lines, None)
+    # Of several lines of comments the last names the columns, as numpy.savetxt writes them.
+    while first is not None and second is not None and second[1].startswith("#"):
+        first, second = second, next(lines, None)
+    if first is None:
+        return _Head(",", None, [], iter(()))
+    delimiter = separator((second or first)[1])
+    cells = _cells(first[1].lstrip().removeprefix("#"), delimiter)
+    # A line that mixes names and numbers is a damaged sample, not a header: the numbers are then refused.
+    if any(_is_number(cell, delimiter) for cell in cells):
+        return _Head(delimiter, None, cells, _chained([first, second], lines))
+    sample = [] if second is None else _cells(second[1], delimiter)
+    return _Head(delimiter, tuple(cells), sample, _chained([second], lines))
+
+
+def _chained(
+    begin: list[tuple[int, str] | None], rest: Iterator[tuple[int, str]]
+) -> Iterator[tuple[int, str]]:
+    yield from (line for line in begin if line is not None)
+    yield from rest
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    if delimiter is None:
+        return line.split()
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def _is_number(text: str, delimiter: str | None) -> bool:
+    try:
+        float(text if delimiter == "," else text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _with_points(lines: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """The lines with decimal points; a file that has both marks is refused, since one may mean thousands."""
+    comma = point = 0
+    for number, line in lines:
+        comma = comma or number * ("," in line)
+        point = point or number * ("." in line)
+        if comma and point:
+            raise ValueError(
+                f"its numbers must have one decimal mark, got a comma in line {comma} and a point in line {point}"
+            )
+        yield line.replace(",", ".")
+
+
+def _hint(delimiter: str | None) -> str:
+    return _HINT if delimiter == "," else ""

@@ -1,0 +1,87 @@
+"""`crest recordings check` on tables that are right and wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Command
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    """Three recordings as people have them: a time column in milliseconds, semicolons, decimal commas, class names."""
+    rows = ["file,state,speed,knocks"]
+    for number, state in enumerate(("ok", "fault", "ok")):
+        lines = [f"{2 * step};{(step * step % 7) / 10}".replace(".", ",") for step in range(40)]
+        (tmp_path / f"{number}.txt").write_text("\n".join(["time_ms;force", *lines]))
+        rows.append(f"{number}.txt,{state},{'fast' if number == 2 else 'slow'},3-7")
+    (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path
+
+
+WORDS = ("table.csv", "--label", "state", "--condition", "speed", "--events", "knocks", "--window", "10")
+
+
+def test_it_says_what_is_there(crest: Command, bench: Path) -> None:
+    shown, status = crest("recordings", "check", *WORDS, "--ood", "fast", "--id-by", "recording")
+    assert status == 0, shown
+    for line in (
+        "rows        3", "channels    force", "rates       500: 3", "time        'time_ms': 3",
+        "lengths     shortest: 40, longest: 40", "classes     fault: 1, ok: 2", "conditions  fast: 1, slow: 2",
+        "events      recordings: 3, share of steps: 0.1", "windows     12", "split       train: 4, id: 4, ood: 4",
+        "No problems.",
+    ):  # fmt: skip
+        assert line in shown.splitlines()
+
+
+def test_it_says_what_is_wrong_row_by_row_and_fails(crest: Command, bench: Path) -> None:
+    text = (bench / "0.txt").read_text().splitlines()
+    (bench / "0.txt").write_text("\n".join(text[:9] + text[10:]))
+    (bench / "1.txt").unlink()
+    table = (bench / "table.csv").read_text()
+    (bench / "table.csv").write_text(table.replace("2.txt,ok", "2.txt,"))
+    shown, status = crest("recordings", "check", *WORDS)
+    assert status == 1
+    assert "3 problems:" in shown
+    assert (
+        "line 2: file '0.txt' cannot be read: its time column 'time_ms' must rise by equal steps, got 4 from sample 7 to 8"
+        in shown
+    )
+    assert "line 3: file '1.txt' does not exist" in shown
+    assert "line 4: state must not be empty" in shown
+    told = json.loads(crest("recordings", "check", *WORDS, "--json")[0])
+    assert [problem["line"] for problem in told["problems"]] == [2, 3, 4]
+    assert told["rows"] == 3
+    assert told["channels"] == ["force"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("gone.csv",), "table 'gone.csv' does not exist"),
+        (("table.csv",), "label must name a column of the table, got label='label'"),
+        ((*WORDS, "--columns", "x"), "columns must name a column of the file, got 'x'; it has time_ms, force"),
+        ((*WORDS, "--time", "x"), "time must name a column of the file, got 'x'; it has time_ms, force"),
+        ((*WORDS, "--time", "x", "--no-time"), "time must be left out with --no-time"),
+        ((*WORDS, "--resample", "0"), "resample must be positive, got 0.0"),
+        ((*WORDS, "--ood", "gone"), "ood must name conditions among fast, slow, got gone"),
+        (("table.csv", "--label", "state", "--ood", "fast"), "ood must come with --condition and --window"),
+    ],
+)  # fmt: skip
+def test_wrong_words_are_one_sentence(
+    crest: Command, bench: Path, words: tuple[str, ...], message: str
+) -> None:
+    shown, status = crest("recordings", "check", *words)
+    assert status == 1
+    assert message in shown
+    assert "Traceback" not in shown
+
+
+def test_options_reach_the_files(crest: Command, bench: Path) -> None:
+    told = json.loads(crest("recordings", "check", *WORDS, "--json", "--resample", "250")[0])
+    assert (told["resampled"], told["lengths"]["longest"], told["windows"]) == (250.0, 20, 6)
+    told = json.loads(crest("recordings", "check", *WORDS, "--json", "--no-time", "--sample-rate", "7")[0])
+    assert told["channels"] == ["time_ms", "force"]
+    told = json.loads(crest("recordings", "check", *WORDS, "--json", "--columns", "1", "--time", "0")[0])
+    assert (told["channels"], told["rates"]) == (["force"], {"500": 3})

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crest.systems.recordings.signal_files import read_signal
+
+TIMES = np.arange(10) / 100
+VALUES = np.random.default_rng(0).normal(size=10).round(4)
+
+
+def written(
+    path: Path, delimiter: str, comma: bool = False, header: str | None = "time", newline: str = "\n"
+) -> Path:
+    rows = [f"{time:.2f}{delimiter}{value:.4f}" for time, value in zip(TIMES, VALUES, strict=True)]
+    text = newline.join(row.replace(".", ",") if comma else row for row in rows)
+    head = "" if header is None else f"{header}{delimiter}x{newline}"
+    path.write_bytes((head + text + newline).encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "comma"),
+    [
+        (",", False),
+        (";", False),
+        (";", True),
+        ("\t", False),
+        ("\t", True),
+        (" ", False),
+        ("  ", True),
+        (", ", False),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+@pytest.mark.parametrize("header", ["time", "# time", None])
+def test_separator_and_decimal_mark_are_found(
+    tmp_path: Path, delimiter: str, comma: bool, suffix: str, header: str | None
+) -> None:
+    for newline in ("\n", "\r\n"):
+        found = read_signal(written(tmp_path / f"a{suffix}", delimiter, comma, header, newline))
+        np.testing.assert_array_equal(found.samples[:, 0], VALUES.astype(np.float32))
+        assert found.sample_rate == 100
+        assert found.channels == (None if header is None else ("x",))
+
+
+def test_the_last_of_several_comments_names_the_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("# made on a bench\n# in spring\n# time x\n0 1.5\n0.1 2\n")
+    assert read_signal(tmp_path / "a.txt").channels == ("x",)
+
+
+def test_words_that_nobody_asked_for_are_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("note,t,x\ncold,0,1\nwarm,0.5,2\n")
+    found = read_signal(tmp_path / "a.csv", columns=["x"])
+    assert (found.sample_rate, found.samples.tolist()) == (2.0, [[1], [2]])
+    with pytest.raises(ValueError, match="could not convert string 'cold'"):
+        read_signal(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a,b\n1,5,2,5\n1,6,2,6\n", "header names 2 columns, its rows have 4; a comma separates .* by ';'"),
+        ('a,b\n"1,5","2,5"\n', "could not convert .*decimal commas, separate the columns by ';'"),
+        ("1,5,2\n1,5,2,5\n", "number of columns changed .*; a comma separates its columns"),
+        ("a;b\n1;2\n1,5;2\n1;2.5\n", "one decimal mark, got a comma in line 3 and a point in line 4"),
+        ("a;b\n1.000,5;2\n", "got a comma in line 2 and a point in line 2"),
+        (
+            "time;x\n0;1\n1;1\n3;1\n4;1\n",
+            "time column 'time' must rise by equal steps, got 2 from sample 1 to 2",
+        ),
+        ("time\n0\n1\n2\n", "must have a channel, got only the time column 'time'"),
+        ("time,t,x\n0,0,1\n1,1,1\n", "time must say which column is the time"),
+    ],
+)
+def test_a_bad_text_is_refused_by_name(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(ValueError, match=f"file 'a.txt' cannot be read: .*{reason}"):
+        read_signal(tmp_path / "a.txt")
