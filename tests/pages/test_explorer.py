@@ -29,3 +29,18 @@ def test_a_model_may_lack_a_trajectory_and_numbers_are_short() -> None:
 def test_other_signals_are_refused() -> None:
     with pytest.raises(ValueError, match="explored must hold the same trajectories for all readouts of mine"):
         explorer_system("mine", [traced("one"), traced("two", signals=[[5.0, 1.0]])])
+
+
+def test_shares_are_whole_parts_of_the_largest_and_credit_on_events_is_exact() -> None:
+    system = explorer_system("mine", [traced("one", events=[1], credit=[0.123456, 0.876544])], per="s")
+    reading = system["readouts"][0]["rows"][0]
+    assert reading["on_events"] == 0.87654
+    assert reading["credit"]["parts"] == [141, 999]
+    assert reading["credit"]["unit"] * 999 == pytest.approx(0.876544)
+    assert reading["votes"] is None
+    assert system["per"] == "s"
+
+
+def test_shares_of_nothing_are_nothing() -> None:
+    system = explorer_system("mine", [traced("one", credit=[0.0, 0.0])])
+    assert system["readouts"][0]["rows"][0]["credit"]["parts"] == [0, 0]
