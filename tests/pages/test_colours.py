@@ -8,7 +8,7 @@ import pytest
 import crest.pages
 from crest.pages.colours import COLOURS, SYMBOLS, colour, faded
 
-READOUTS = list(COLOURS)[: list(COLOURS).index("id")]
+READOUTS = list(COLOURS)[: list(COLOURS).index("event")]
 
 
 def luminance(ink: str) -> float:
@@ -51,3 +51,10 @@ def test_a_faded_colour_is_the_same_colour() -> None:
     for key, ink in COLOURS.items():
         parts = [int(ink[place : place + 2], 16) for place in (1, 3, 5)]
         assert faded(key, 0.15) == f"rgba({parts[0]}, {parts[1]}, {parts[2]}, 0.15)"
+
+
+def test_a_colour_has_one_meaning() -> None:
+    same = [
+        {one, other} for one, other in itertools.combinations(COLOURS, 2) if COLOURS[one] == COLOURS[other]
+    ]
+    assert same == [{"crest", "core"}, {"event_window", "event"}]

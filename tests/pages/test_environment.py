@@ -15,3 +15,11 @@ def test_scripts_are_copied_as_they_are() -> None:
     text = page_environment().from_string("{{ include('explorer.js') }}").render()
     script = Path(crest.pages.__file__).parent / "templates" / "explorer.js"
     assert text.strip() == script.read_text().strip()
+
+
+def test_plotly_is_the_small_script_with_its_licence() -> None:
+    text = page_environment().from_string("{{ plotly }}").render()
+    assert "plotly.js (basic - minified) v" in text[:200]
+    assert len(text) < 1_300_000
+    folder = Path(crest.pages.__file__).parent / "plotly"
+    assert "MIT License" in (folder / "LICENSE").read_text()

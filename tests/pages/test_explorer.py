@@ -42,3 +42,18 @@ def test_events_that_one_of_the_models_knows_are_shown(place: int) -> None:
 def test_other_events_are_refused() -> None:
     with pytest.raises(ValueError, match="explored must hold the same trajectories"):
         explorer_system("mine", [traced("one", events=[0]), traced("two", events=[1])])
+
+
+def test_shares_are_whole_parts_of_the_largest_and_credit_on_events_is_exact() -> None:
+    system = explorer_system("mine", [traced("one", events=[1], credit=[0.123456, 0.876544])], per="s")
+    reading = system["readouts"][0]["rows"][0]
+    assert reading["on_events"] == 0.87654
+    assert reading["credit"]["parts"] == [141, 999]
+    assert reading["credit"]["unit"] * 999 == pytest.approx(0.876544)
+    assert reading["votes"] is None
+    assert system["per"] == "s"
+
+
+def test_shares_of_nothing_are_nothing() -> None:
+    system = explorer_system("mine", [traced("one", credit=[0.0, 0.0])])
+    assert system["readouts"][0]["rows"][0]["credit"]["parts"] == [0, 0]

@@ -8,7 +8,7 @@ from crest.pages.environment import page_environment
 from crest.pages.explorer import TracedModel, explorer_system
 from crest.probes.traces import Traces
 
-_COLOURS = ("attention", "crest", "core", "other")
+_COLOURS = ("attention", "crest", "high_pass", "other")
 
 
 def audit_page(audits: Mapping[str, Audit], *, title: str = "Audit", intro: str = "") -> str:

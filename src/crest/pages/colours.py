@@ -12,20 +12,29 @@ COLOURS = {
     "max": "#CC79A7",
     "last": "#009E73",
     "gated_attention": "#5A5AF0",
-    "registers": "#B43C18",
+    "registers": "#8F5A2A",
     "windowed": "#486C48",
     "conjunctive": "#CC00A8",
     "event_window": "#C48400",
-    "id": "#0072B2",
-    "ood": "#D55E00",
+    # Events and what sees them have one colour, CREST and the core that it selects another.
     "event": "#C48400",
-    "core": "#009E73",
+    "core": "#D55E00",
+    "id": "#7A8B3C",
+    "ood": "#8B4FC6",
+    "credit": "#1F8A8C",
+    "credit_mass": "#9A6FB0",
+    "rating": "#4F7CAC",
+    "background": "#B0475F",
+    "crest_exchange": "#B23A86",
+    "high_pass": "#3E8E41",
+    "signal": "#5F6B7A",
     "reference": "#808080",
     "quiet": "#8C8C8C",
-    "theory": "#CC79A7",
+    "theory": "#B5569A",
     "other": "#6E7F91",
 }
-"""Colour keys of `Series` and `Mark`; each has a contrast of three or more with both backgrounds of the page."""
+"""Colour keys of `Series` and `Mark`: one colour per meaning. Each has a contrast of three or more with both backgrounds
+of the page."""
 
 SYMBOLS = {
     "attention": "circle",
@@ -42,6 +51,10 @@ SYMBOLS = {
     "ood": "square",
     "core": "diamond",
     "theory": "x",
+    "background": "x",
+    "crest_exchange": "star",
+    "high_pass": "triangle-up",
+    "credit_mass": "triangle-down",
 }
 """Shapes of points, in plotly's words; a circle for other keys. Close colours differ in shape."""
 

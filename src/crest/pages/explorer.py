@@ -9,7 +9,9 @@ import numpy as np
 from crest.probes.traces import Trace, Traces
 
 _DIGITS = 5
-"""Significant digits of every number on the page. They are finer than a pixel and halve the page's size."""
+"""Significant digits of a number that is told, and of signals, which may vary little around a large level."""
+_PARTS = 999
+"""Shares are drawn from zero, so whole parts of the largest are finer than a pixel, and a third as long as numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,12 +28,13 @@ class TracedModel:
     """Some trajectories step by step; those of one system are the same for all models."""
 
 
-def explorer_system(name: str, models: Sequence[TracedModel]) -> dict[str, Any]:
+def explorer_system(name: str, models: Sequence[TracedModel], *, per: str = "") -> dict[str, Any]:
     """One system of the explorer: signals and events belong to the trajectory, so they are there once.
 
     Args:
         name: as the reader sees it.
         models: they must hold the same trajectories, as far as they hold them.
+        per: what the sampling rate is per, such as "s"; "" where nobody knows.
     """
     trajectories: dict[tuple[str, int], Trace] = {}
     for model in models:
@@ -48,7 +51,8 @@ def explorer_system(name: str, models: Sequence[TracedModel]) -> dict[str, Any]:
     return {
         "name": name,
         "channels": models[0].traces.channels,
-        "rate": models[0].traces.sample_rate,
+        "rate": _short(models[0].traces.sample_rate),
+        "per": per,
         "trajectories": [_trajectory(trace) for trace in trajectories.values()],
         "readouts": [_readout(model, trajectories) for model in models],
     }
@@ -60,7 +64,7 @@ def _trajectory(trace: Trace) -> dict[str, Any]:
         "index": trace.index,
         "y": _short(trace.y),
         "cue": _short(trace.cue),
-        "signals": [_shorts(signal) for signal in trace.signals],
+        "signals": [[_drawn(value) for value in signal] for signal in trace.signals],
         "events": trace.events,
     }
 
@@ -78,9 +82,13 @@ def _readout(model: TracedModel, trajectories: Iterable[tuple[str, int]]) -> dic
 def _reading(trace: Trace) -> dict[str, Any]:
     return {
         "prediction": _short(trace.prediction),
-        "credit": _shorts(trace.credit),
-        "transience": _shorts(trace.transience),
-        "votes": _shorts(trace.votes),
+        # Told with all its digits, so it does not come from the parts.
+        "on_events": None
+        if trace.events is None
+        else _short(sum(trace.credit[step] for step in trace.events)),
+        "credit": _in_parts(trace.credit),
+        "transience": _in_parts(trace.transience),
+        "votes": _in_parts(trace.votes),
     }
 
 
@@ -96,5 +104,16 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{_DIGITS}g}")
 
 
-def _shorts(values: Sequence[float] | None) -> list[float | None] | None:
-    return None if values is None else [_short(value) for value in values]
+def _in_parts(values: Sequence[float] | None) -> dict[str, Any] | None:
+    """Values as whole parts of the largest; the script multiplies them again."""
+    if values is None:
+        return None
+    most = max((abs(value) for value in values), default=0.0)
+    unit = most / _PARTS or 1.0
+    return {"unit": float(f"{unit:.8g}"), "parts": [round(value / unit) for value in values]}
+
+
+def _drawn(value: float) -> float | int:
+    """A number in few letters: whole ones have no point."""
+    short = float(f"{value:.{_DIGITS}g}")
+    return int(short) if short.is_integer() else short

@@ -19,7 +19,7 @@ def test_a_trajectory_is_there_once_for_all_readouts() -> None:
     assert trajectory["signals"][1] == pytest.approx(traces.rows[1].signals[1], rel=1e-4)
     assert trajectory["events"] == traces.rows[1].events
     crest = gear["readouts"][1]["rows"][0]
-    assert len(crest["credit"]) == len(crest["votes"]) == STEPS
+    assert len(crest["credit"]["parts"]) == len(crest["votes"]["parts"]) == STEPS
     assert gear["readouts"][0]["rows"][0]["votes"] is None
 
 

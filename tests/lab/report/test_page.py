@@ -61,7 +61,7 @@ def test_the_page_is_whole_and_asks_for_nothing_from_outside() -> None:
         assert not (attributes.get("src") or "").startswith(("http", "//")), tag
         if tag == "link":
             assert (attributes["href"] or "").startswith("data:")
-    assert text.count("plotly.js v") == 1
+    assert text.count("plotly.js (basic - minified) v") == 1
     policy = reader.all("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"]
     assert policy is not None
     assert "default-src 'none'" in policy
@@ -76,19 +76,25 @@ def test_links_lead_somewhere_and_ids_are_there_once() -> None:
     assert all(link is not None and link[1:] in ids for link in links)
 
 
-def test_claims_stand_in_the_verdicts_and_in_their_piece() -> None:
+def test_claims_stand_in_the_verdicts_alone() -> None:
     reader = Reader(page([piece("one")], [], title="All"))
-    assert reader.text.count("one: CREST errs less") == 2
+    assert reader.text.count("one: CREST errs less") == 1
     for part in ("0.12 against 0.41", "0.15 against 0.44", "0.0039", "smallest possible 0.00098", "A note."):
         assert part in reader.text
-    assert len(reader.all("span", class_="verdict holds")) == 3
-    assert len(reader.all("span", class_="verdict not-measured")) == 3
+    # Its row and its filter.
+    assert len(reader.all("span", class_="verdict holds")) == 2
+    assert len(reader.all("span", class_="verdict not-measured")) == 2
+    assert [row["data-verdict"] for row in reader.all("li") if "data-verdict" in row] == [
+        "holds",
+        "not-measured",
+    ]
+    assert "Claims: 1 holds, 1 not measured" in reader.text
 
 
 def test_headers_have_a_scope_and_selects_a_label() -> None:
     reader = Reader(page([piece()], records(), title="All"))
     assert all(attributes.get("scope") in ("row", "col") for attributes in reader.all("th"))
-    assert len(reader.all("select")) == len(reader.all("label")) == 3
+    assert len(reader.all("select")) == len(reader.all("label")) == 4
     assert [tag for tag, _ in reader.tags].count("h1") == 1
 
 
@@ -141,3 +147,28 @@ def test_pieces_of_one_name_are_refused() -> None:
 def test_the_explorer_has_the_signals_of_a_trajectory_once() -> None:
     text = page([], records(), title="All")
     assert text.count('"signals"') == 6
+
+
+def test_the_page_begins_with_a_sentence_numbers_and_the_picture_which_is_drawn_once() -> None:
+    first = piece("teaser", shown=Shown(charts=(chart("teaser"),)))
+    reader = Reader(page([piece("one"), first], [], title="All", intro="Made so.", note="A trial."))
+    assert reader.text.index("A trial.") < reader.text.index("may read a smooth")
+    assert reader.text.index("1 of 1") < reader.text.index("What teaser shows.")
+    assert (
+        reader.text.index("What teaser shows.")
+        < reader.text.index("so does ID")
+        < reader.text.index("Made so.")
+    )
+    assert len(reader.data) == 2
+
+
+def test_words_lead_to_their_meaning() -> None:
+    reader = Reader(page([], [], title="All"))
+    ids = {attributes.get("id") for _, attributes in reader.tags}
+    words = {attributes["href"] for attributes in reader.all("a", class_="term")}
+    assert "#term-crest" in words
+    assert {word[1:] for word in words if word} <= ids
+
+
+def test_the_page_is_small() -> None:
+    assert len(page([piece()], records(), title="All").encode()) < 1_500_000

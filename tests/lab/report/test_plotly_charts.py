@@ -71,3 +71,24 @@ def test_words_are_not_read_as_tags() -> None:
     assert figure.layout.annotations[0].text == "<b>&lt;b&gt;bold&lt;/b&gt; &amp; co</b>"
     assert figure.data[0].name == "&lt;i&gt;x&lt;/i&gt;"
     assert figure.layout.shapes[0].label.text == "a&lt;b"
+
+
+def test_four_panels_in_a_row_and_two_where_there_is_less_room() -> None:
+    panels = tuple(line_panel(f"a title of many words, number {number}") for number in range(4))
+    layout = plotly_figure(chart(panels=panels), columns=4, panel_height=150).layout
+    assert layout.yaxis.domain == layout.yaxis4.domain
+    assert layout.meta["middle"]["change"]["yaxis.domain"] != layout.meta["middle"]["change"]["yaxis4.domain"]
+    assert layout.meta["wide"]["panels"] == 150
+    assert layout.annotations[0].text == "<b>a title of many words,<br>number 0</b>"
+
+
+def test_words_on_the_upright_axis() -> None:
+    series = Series(
+        name="b", x=[f"word {n}" for n in range(30)], y=list(range(30)), counts=[1] * 30, look="bars"
+    )
+    panel = Panel(title="", x_label="", y_label="change", series=(series,), horizontal=True)
+    figure = plotly_figure(chart(panels=(panel,)))
+    assert figure.layout.yaxis.type == "category"
+    assert figure.layout.xaxis.title.text == "change"
+    assert list(figure.data[0].x) == list(range(30))
+    assert figure.layout.meta["wide"]["panels"] == 30 * 22

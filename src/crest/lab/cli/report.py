@@ -20,20 +20,6 @@ Format = Literal["html", "md", "pdf", "png"]
 VERDICT_STYLES = {"holds": "green", "partly": "yellow", "does not hold": "red", "not measured": "dim"}
 TITLE = "crest: where pooled models read, and what re-anchoring them does"
 INTRO = """
-A pooled model reads one number from a long series: features per step, one pooled vector, a linear head. When a brief event
-decides the target while a smooth cue happens to correlate with it, the model may read the cue, look right, and fail once the cue breaks. This
-page measures where models read, and what CREST, a readout that selects transient steps without labels, changes.
-
-ID: data as in training. OOD: the cue no longer tells the label. Errors are root mean squares in units of the label's standard deviation (1 is a
-guess). Credit is the cosine of each step's features with the pooled vector: CiE@1 is how often the step with the most of it
-is an event, ECM the share of it on events, Prec@|E| the hits among as many top steps as there are events; chance is the
-share of event steps. SG-Drive: a gear drive, label the severity of a tooth's fault, events its engagements, cue the
-speed. Impact: an oscillator against a wall, label its log stiffness, events the contacts, cue the drive's amplitude.
-CWRU: real bearings, label the fault's diameter, events by order tracking.
-
-Holds: what the claim's row asks for was found. Partly: the direction is right, the size is not. Does not hold: neither. Not measured: a
-run is missing.
-
 Seeds 0 to 9 are reported. The simulators' regimes were designed on development seeds with OOD errors in sight and frozen, with every constant,
 before a reported seed was run; no OOD label of a reported seed chose a method, a constant or a checkpoint. Two
 exceptions: the range of CREST's budget and its pooling over batches come from prototypes whose OOD errors were visible,
@@ -99,9 +85,8 @@ def report(
 
         traced = [spec for one in chosen for spec in one.runs if "traces" in spec.measures]
         explored = [store.record(spec) for spec in dict.fromkeys(traced) if spec.id in store]
-        intro = f"{TRIAL}\n\n{INTRO}" if quick else INTRO
         with whole_file(place) as file:
-            file.write(page(pieces, explored, title=TITLE, intro=intro).encode())
+            file.write(page(pieces, explored, title=TITLE, intro=INTRO, note=TRIAL if quick else "").encode())
     if json:
         print_json({"report": place, "trial": quick, "claims": verdicts(pieces)})
     else:

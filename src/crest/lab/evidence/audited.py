@@ -38,7 +38,7 @@ _SUPERVISED: dict[str, Any] = {
     "measures": ("exchange",),
 }
 _TAUGHT = tuple(place for place in TEN_PLACES if place.encoder in ("pointwise", "local"))
-_COLOURS: dict[AuditVerdict, str] = {"events": "core", "background": "ood", "unclear": "quiet"}
+_COLOURS: dict[AuditVerdict, str] = {"events": "event", "background": "background", "unclear": "quiet"}
 
 _RIGHT = Claim(
     text="The audit is right about models with a clear answer, and unclear rather than wrong about the rest",

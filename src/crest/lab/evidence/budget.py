@@ -51,7 +51,7 @@ def _panel(found: Found, system: str) -> Panel | None:
     if not groups or not own:
         return None
     series = []
-    for split, colour in (("id", "core"), ("ood", "crest")):
+    for split in ("id", "ood"):
         errors = {budget: list(by_seed(records, split).values()) for budget, records in groups.items()}
         fixed = mean_series(f"{split.upper()}, fixed budget", errors, split, look="line")
         adaptive = Series(
@@ -59,7 +59,7 @@ def _panel(found: Found, system: str) -> Panel | None:
             x=[found_budget(own)],
             y=[mean_error(own, split)],
             look="points",
-            colour=colour,
+            colour=split,
         )
         series += [fixed, adaptive]
     return Panel(

@@ -16,8 +16,8 @@ _TIMES = 5.0
 _FREE = 0.25
 """Relative growth of the error below which a deletion counts as almost free."""
 _SOURCES: dict[str, tuple[str, SeriesLook, str]] = {
-    "rated": ("its own rating", "line", "crest"),
-    "credit": ("its credit", "dashed", "core"),
+    "rated": ("its own rating", "line", "rating"),
+    "credit": ("its credit", "dashed", "credit"),
     "random": ("random steps", "dashed", "quiet"),
     "events": ("the true events", "points", "event"),
 }

@@ -107,7 +107,7 @@ def mean_series(
     look: SeriesLook = "bars",
     hover: Sequence[str] | None = None,
 ) -> Series:
-    """The mean of each group of values, with their deviation as its whisker; bars unless told otherwise.
+    """The mean of each group of values, its deviation as a whisker, how many they are; bars unless told otherwise.
 
     Example:
         >>> mean_series("OOD", {"mean": [1.0, 3.0], "CREST": [1.0]}, "ood").y
@@ -119,6 +119,7 @@ def mean_series(
         x=list(values),
         y=[spread.mean for spread in spreads],
         spread=[spread.deviation or 0.0 for spread in spreads],
+        counts=[len(group) for group in values.values()],
         look=look,
         colour=colour,
         hover=hover,

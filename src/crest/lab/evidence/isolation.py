@@ -44,8 +44,8 @@ def _panel(title: str, x_label: str, groups: Mapping[float, list[Record]]) -> Pa
     parts = (
         ("ID error", "id", lambda records: mean_error(records, "id")),
         ("OOD error", "ood", mean_error),
-        ("CiE@1", "core", lambda records: mean_credit(records, "cie")),
-        ("ECM", "event", lambda records: mean_credit(records, "ecm")),
+        ("CiE@1", "credit", lambda records: mean_credit(records, "cie")),
+        ("ECM", "credit_mass", lambda records: mean_credit(records, "ecm")),
     )
     series = tuple(
         Series(

@@ -94,7 +94,8 @@ def _cue_table(duels: _Duels) -> Table:
 
 
 def _panel(system: str, duels: Mapping[str, Contest | None]) -> Panel:
-    there = {name: duel for name, duel in duels.items() if duel is not None}
+    known = {name: duel for name, duel in duels.items() if duel is not None}
+    there = dict(sorted(known.items(), key=lambda item: item[1].ood.change))
     series = mean_series(
         "change of the OOD error, %",
         {name: [100 * duel.ood.change] for name, duel in there.items()},
@@ -105,7 +106,7 @@ def _panel(system: str, duels: Mapping[str, Contest | None]) -> Panel:
             for duel in there.values()
         ],
     )
-    return Panel(title=named(system), x_label="", y_label="ΔOOD, %", series=(series,))
+    return Panel(title=named(system), x_label="", y_label="ΔOOD, %", series=(series,), horizontal=True)
 
 
 def _show(found: Found) -> Shown:
@@ -115,14 +116,14 @@ def _show(found: Found) -> Shown:
     }
     chart = Chart(
         name="regimes",
-        caption="Change of the OOD error, CREST against attention; below 0 it helps.",
+        caption="Change of the OOD error, CREST against attention, sorted; left of 0 it helps. A hollow point is one seed.",
         panels=tuple(_panel(system, duels[system]) for system in HEADLINE_SYSTEMS),
     )
     return Shown(
         tables=(_regime_table(duels), _cue_table(duels)),
         charts=(chart,),
         claims=tuple(_claim(duels["gear"], regime) for regime in OUTSIDE),
-        notes=("One seed: a single bar may be chance, the pattern hardly is.",),
+        notes=("One seed: a single point may be chance, the pattern hardly is.",),
     )
 
 

@@ -74,7 +74,12 @@ def _remedy_table(
 
 def _chart(everywhere: Mapping[RemedyPlace, RemedyModels]) -> Chart:
     """A point for each trained model."""
-    colours = {PLAIN: "scored_attention", "CREST": "crest", "CREST + exchange": "core", "high-pass": "id"}
+    colours = {
+        PLAIN: "scored_attention",
+        "CREST": "crest",
+        "CREST + exchange": "crest_exchange",
+        "high-pass": "high_pass",
+    }
     panels = []
     for system in dict.fromkeys(place.system for place in everywhere):
         series = []

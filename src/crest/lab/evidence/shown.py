@@ -24,7 +24,8 @@ class Series:
         name: its entry in the legend; series of the same name in several panels share one entry.
         x: numbers, or words for a bar chart.
         y: one value per x.
-        spread: standard deviation of each value, drawn as a bar; None for none.
+        spread: standard deviation of each value, drawn as a whisker; None for none.
+        counts: how many seeds each value is a mean of; None where it is no mean. A single seed is a hollow point.
         look: what kind of marks stand for its points.
         colour: what the series stands for: a readout, a split, "event", "theory" and so on. The report has a
             colour for each of these words.
@@ -35,12 +36,13 @@ class Series:
     x: Sequence[float] | Sequence[str]
     y: Sequence[float]
     spread: Sequence[float] | None = None
+    counts: Sequence[int] | None = None
     look: SeriesLook = "line"
     colour: str = "other"
     hover: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("y", "spread", "hover"):
+        for name in ("y", "spread", "counts", "hover"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.x):
                 raise ValueError(f"{name} must have one value per x, {len(self.x)}, got {len(values)}")
@@ -60,7 +62,7 @@ class Mark:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One pair of axes."""
+    """One pair of axes; `horizontal` puts the words of bars on the upright axis, the first at the top."""
 
     title: str
     x_label: str
@@ -69,6 +71,7 @@ class Panel:
     marks: tuple[Mark, ...] = ()
     log_x: bool = False
     log_y: bool = False
+    horizontal: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,7 @@ def trajectory_panels(attention: Record, crest: Record) -> list[Panel]:
             "(a) what the model sees",
             channel,
             first,
-            Series(name=channel, x=steps, y=first.signals[0], colour="attention"),
+            Series(name=channel, x=steps, y=first.signals[0], colour="signal"),
         ),
         _over_time(
             f"(b) credit, {named(form)}",

@@ -64,7 +64,7 @@ def _dilution_chart(study: dict[str, list[float]]) -> Chart:
                 "Credit share and sensitivity",
                 "event against background",
                 True,
-                ("credit share", "share", "simulated_share", "core"),
+                ("credit share", "share", "simulated_share", "credit"),
                 ("input sensitivity ratio", "sensitivity", "simulated_sensitivity", "theory"),
             ),
         ),
@@ -79,7 +79,7 @@ def _law_chart(study: dict[str, list[float]]) -> Chart:
         y_label="risk R(K)",
         series=(
             Series(name="closed form", x=budget, y=study["risk"], colour="theory"),
-            Series(name="simulated", x=budget, y=study["simulated"], look="points", colour="crest"),
+            Series(name="simulated", x=budget, y=study["simulated"], look="points", colour="theory"),
         ),
         marks=(Mark(name="K = L", axis="x", at=float(LAW["L"])),),
         log_x=True,

@@ -10,6 +10,9 @@ from crest.pages.colours import COLOURS
 from crest.pages.explorer import TracedModel, explorer_system
 from crest.probes import Traces
 
+_PER = {"gear": "s", "impact": "unit of time", "cwru": "s"}
+"""What the sampling rate of a system is per. The oscillator's time is in units where its angular frequency is 1."""
+
 
 def explorer_data(explored: Sequence[Record]) -> list[dict[str, Any]]:
     """Plain values for the explorer's script: a list of systems, each with its trajectories and readouts.
@@ -37,7 +40,7 @@ def _system(name: str, records: Sequence[Record]) -> dict[str, Any]:
         )
         for label, record in zip(names, records, strict=True)
     ]
-    return explorer_system(name, models)
+    return explorer_system(name, models, per=_PER.get(records[0].spec.system, ""))
 
 
 def _traces(record: Record) -> Traces:

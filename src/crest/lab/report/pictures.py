@@ -91,6 +91,9 @@ def table_picture(table: Table) -> Figure:
 
 def _draw(axes: Axes, panel: Panel) -> None:
     categories = words(panel)
+    if panel.horizontal and categories is not None:
+        _upright(axes, panel, categories)
+        return
     if categories is not None:
         slant: dict[str, Any] = {}
         if crowded(categories):
@@ -109,6 +112,29 @@ def _draw(axes: Axes, panel: Panel) -> None:
             _line(axes, series, x)
     for mark in panel.marks:
         _mark(axes, mark, panel)
+    _dressed(axes, panel, categories)
+
+
+def _upright(axes: Axes, panel: Panel, categories: list[str]) -> None:
+    """Words from the top down, a point for each value and a line to it from zero; hollow where it is one seed."""
+    for series in panel.series:
+        ink = colour(series.colour)
+        rows = [categories.index(word) for word in places(series)]
+        counts = series.counts or [2] * len(rows)
+        axes.hlines(rows, 0, list(series.y), color=ink, lw=1, alpha=0.5)
+        for row, value, count in zip(rows, series.y, counts, strict=True):
+            axes.plot(value, row, "o", color=ink, markersize=5, mfc="white" if count == 1 else ink)
+    axes.axvline(0, color=QUIET, lw=0.8)
+    axes.set_yticks(range(len(categories)), [_plain(word) for word in categories])
+    axes.set_ylim(len(categories) - 0.5, -0.5)
+    axes.set_title(_plain(panel.title), loc="left", fontsize=10, fontweight="bold", color=INK)
+    axes.set_xlabel(_plain(panel.y_label), fontsize=9)
+    axes.tick_params(labelsize=7, color=QUIET)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _dressed(axes: Axes, panel: Panel, categories: list[str] | None) -> None:
+    """Scales, title, labels and grid."""
     if panel.log_x and categories is None:
         axes.set_xscale("log", nonpositive="clip")
         _number_ticks(axes.xaxis)
@@ -134,12 +160,20 @@ def _bars(axes: Axes, series: Series, x: list[float], place: int, count: int) ->
     width = 0.75 / count
     centres = [value + (place - (count - 1) / 2) * width for value in x]
     ink = colour(series.colour)
-    axes.bar(centres, list(series.y), width, color=ink, label=_plain(series.name))
-    if series.spread is not None:
+    # A single seed is a hollow point: a bar would look like a mean.
+    counts = series.counts or [2] * len(x)
+    solid = [value if seeds > 1 else 0.0 for value, seeds in zip(series.y, counts, strict=True)]
+    axes.bar(centres, solid, width, color=ink, label=_plain(series.name))
+    for centre, value, seeds in zip(centres, series.y, counts, strict=True):
+        if seeds == 1:
+            shape = MARKERS[SYMBOLS.get(series.colour, "circle")]
+            axes.plot(centre, value, shape, color=ink, mfc="white", markersize=6)
+            axes.annotate("n=1", (centre, value), (0, 5), textcoords="offset points", ha="center", fontsize=7)
+    if series.spread is not None and any(series.spread):
         axes.errorbar(
             centres,
             list(series.y),
-            yerr=list(series.spread),
+            yerr=[spread or float("nan") for spread in series.spread],
             fmt="none",
             ecolor=INK,
             elinewidth=0.9,
@@ -152,7 +186,7 @@ def _line(axes: Axes, series: Series, x: list[float]) -> None:
     axes.errorbar(
         x,
         list(series.y),
-        yerr=None if series.spread is None else list(series.spread),
+        yerr=None if series.spread is None else [spread or float("nan") for spread in series.spread],
         color=colour(series.colour),
         linestyle={"line": "-", "dashed": "--", "points": "none"}[series.look],
         marker=MARKERS[SYMBOLS.get(series.colour, "circle")] if with_points else "none",

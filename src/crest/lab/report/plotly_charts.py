@@ -1,44 +1,57 @@
 """Charts as plotly figures, for the page. Needs plotly."""
 
-import html
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 import plotly.graph_objects as go
 
-from crest.lab.evidence.shown import Chart, Mark, Panel, Series
-from crest.lab.report.axes import crowded, lines_above, mark_is_late, places, words
-from crest.pages.colours import SYMBOLS, colour, faded
+from crest.lab.evidence.shown import Chart, Mark, Panel
+from crest.lab.report.axes import crowded, lines_above, mark_is_late, words
+from crest.lab.report.plotly_traces import TEXT, plain_text, series_traces
+from crest.pages.colours import colour, faded
 
 # Pixels. The page's script keeps a panel at its height, however much room the legend takes.
 PANEL, GAP, TOP, BOTTOM = 280, 100, 34, 100
+TITLE = 24
+"""Letters in a line of a small panel's title."""
+WORD = 22
+"""Height of a word on the upright axis."""
 SLANTED = 56
 """Additional room below panels whose words are slanted."""
-TEXT, GRID = "#808080", "rgba(128, 128, 128, 0.25)"
-"""Readable on a light and on a dark page; the page's script replaces them by the page's own colours."""
+GRID = "rgba(128, 128, 128, 0.25)"
+"""Readable on a light and on a dark page; the page's script replaces it by the page's own colour."""
 
 
-def plotly_figure(chart: Chart) -> go.Figure:
-    """The chart, two panels to a row, as wide as its place.
+def plotly_figure(chart: Chart, columns: int = 2, panel_height: int = PANEL) -> go.Figure:
+    """The chart, as wide as its place.
 
-    `layout.meta` holds two changes of the layout for the page's script: "wide", as drawn, and "narrow", one
-    panel to a row. Beside them "panels", the height of all rows without margins, for each.
+    `layout.meta` holds changes of the layout for the page's script: "wide", as drawn, "middle", two panels to a row at
+    most, and "narrow", one panel to a row. Beside them "panels", the height of all rows without margins, for each.
+
+    Args:
+        chart: what to draw.
+        columns: how many panels are in a row where there is room.
+        panel_height: in pixels; panels with many words on the upright axis are higher.
     """
-    figure = go.Figure(layout=_layout(chart))
+    figure = go.Figure(layout=_layout(chart, columns, panel_height))
     named: set[str] = set()
     for number, panel in enumerate(chart.panels, start=1):
         suffix = "" if number == 1 else str(number)
         for series in panel.series:
-            figure.add_trace(_trace(series, panel, suffix, first=series.name not in named))
+            for trace in series_traces(series, panel, suffix, first=series.name not in named):
+                figure.add_trace(trace)
             named.add(series.name)
         for mark in panel.marks:
             figure.add_shape(**_shape(mark, panel, suffix))
     return figure
 
 
-def _layout(chart: Chart) -> dict[str, Any]:
-    wide, narrow = (_arrangement(chart, columns) for columns in (2, 1))
+def _layout(chart: Chart, columns: int, panel_height: int) -> dict[str, Any]:
+    wide, middle, narrow = (
+        _arrangement(chart, count, panel_height) for count in (columns, min(columns, 2), 1)
+    )
     layout: dict[str, Any] = {
         "template": go.layout.Template(),
         "paper_bgcolor": "rgba(0, 0, 0, 0)",
@@ -56,36 +69,43 @@ def _layout(chart: Chart) -> dict[str, Any]:
         },
         "showlegend": True,
         "barmode": "group",
+        # Hollow points of single seeds stand where their bars would; lines stay where their numbers are.
+        "scattermode": "group" if _bars_alone(chart) else "overlay",
+        "scattergap": 0.25,
         "bargap": 0.25,
         "hovermode": "closest",
         "annotations": [],
-        "meta": {"wide": wide, "narrow": narrow},
+        "meta": {"wide": wide, "middle": middle, "narrow": narrow},
         "height": wide["height"],
     }
     for number, panel in enumerate(chart.panels, start=1):
         suffix = "" if number == 1 else str(number)
-        for letter, label, log in (("x", panel.x_label, panel.log_x), ("y", panel.y_label, panel.log_y)):
+        labels = [(panel.x_label, panel.log_x), (panel.y_label, panel.log_y)]
+        for letter, (label, log) in zip("xy", labels[:: -1 if panel.horizontal else 1], strict=True):
             layout[f"{letter}axis{suffix}"] = {
                 **_axis(label, log),
                 "anchor": f"{'y' if letter == 'x' else 'x'}{suffix}",
                 "domain": wide["change"][f"{letter}axis{suffix}.domain"],
             }
         if (categories := words(panel)) is not None:
-            layout[f"xaxis{suffix}"] |= {
+            layout[f"{'y' if panel.horizontal else 'x'}axis{suffix}"] |= {
                 "type": "category",
                 "categoryorder": "array",
-                "categoryarray": [_text(word) for word in categories],
-                "showgrid": False,
-                "tickangle": -30 if crowded(categories) else 0,
+                "categoryarray": [plain_text(word) for word in categories],
+                "showgrid": panel.horizontal,
+                "tickangle": -30 if crowded(categories) and not panel.horizontal else 0,
+                **({"autorange": "reversed", "dtick": 1} if panel.horizontal else {}),
             }
-        layout["annotations"].append(_title(panel, suffix))
+            if panel.horizontal:
+                layout[f"xaxis{suffix}"]["zeroline"] = True
+        layout["annotations"].append(_title(panel, suffix, TITLE if columns > 2 else None))
     return layout
 
 
 def _axis(label: str, log: bool) -> dict[str, Any]:
     scale = {"type": "log", "tickformat": "~g", "nticks": 3} if log else {}
     return {
-        "title": {"text": _text(label), "standoff": 8, "font": {"size": 13}},
+        "title": {"text": plain_text(label), "standoff": 8, "font": {"size": 13}},
         "gridcolor": GRID,
         "linecolor": GRID,
         "showline": True,
@@ -95,9 +115,12 @@ def _axis(label: str, log: bool) -> dict[str, Any]:
     }
 
 
-def _title(panel: Panel, suffix: str) -> dict[str, Any]:
+def _title(panel: Panel, suffix: str, letters: int | None) -> dict[str, Any]:
+    """The title over a panel, in lines of so many letters where panels are small."""
+    lines = textwrap.wrap(panel.title, letters) if letters else [panel.title]
     return {
-        "text": f"<b>{_text(panel.title)}</b>",
+        "text": f"<b>{'<br>'.join(plain_text(line) for line in lines)}</b>",
+        "align": "left",
         "xref": f"x{suffix} domain",
         "yref": f"y{suffix} domain",
         "x": 0,
@@ -109,67 +132,39 @@ def _title(panel: Panel, suffix: str) -> dict[str, Any]:
     }
 
 
-def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
+def _bars_alone(chart: Chart) -> bool:
+    return all(series.look == "bars" for panel in chart.panels for series in panel.series)
+
+
+def _panel_height(panel: Panel, usual: int) -> int:
+    return max(usual, WORD * len(words(panel) or [])) if panel.horizontal else usual
+
+
+def _arrangement(chart: Chart, columns: int, panel_height: int) -> dict[str, Any]:
     """The places of the panels with this many in a row, as a change of the layout, and the height that it needs."""
     columns = min(columns, len(chart.panels))
     rows = math.ceil(len(chart.panels) / columns)
-    slanted = any(crowded(words(panel) or []) for panel in chart.panels)
+    slanted = any(crowded(words(panel) or []) and not panel.horizontal for panel in chart.panels)
     gap = GAP + SLANTED * slanted
-    panels = rows * PANEL + (rows - 1) * gap
-    between = 0.12 if columns > 1 else 0.0
+    tallest = max((_panel_height(panel, panel_height) for panel in chart.panels), default=panel_height)
+    panels = rows * tallest + (rows - 1) * gap
+    # Words on the upright axis need room beside the panel before.
+    between = (
+        0.0 if columns == 1 else 0.3 / columns if columns > 2 else 0.12 if not _upright_words(chart) else 0.22
+    )
     width = (1 - between * (columns - 1)) / columns
     change = {}
     for number in range(len(chart.panels)):
         row, column = divmod(number, columns)
         suffix = "" if number == 0 else str(number + 1)
-        left, top = column * (width + between), 1 - row * (PANEL + gap) / panels
+        left, top = column * (width + between), 1 - row * (tallest + gap) / panels
         change[f"xaxis{suffix}.domain"] = [left, min(left + width, 1.0)]
-        change[f"yaxis{suffix}.domain"] = [max(top - PANEL / panels, 0.0), top]
+        change[f"yaxis{suffix}.domain"] = [max(top - tallest / panels, 0.0), top]
     return {"change": change, "panels": panels, "height": panels + TOP + BOTTOM + SLANTED * slanted}
 
 
-def _trace(series: Series, panel: Panel, suffix: str, *, first: bool) -> Any:
-    ink = colour(series.colour)
-    x = [_text(word) for word in places(series)] if words(panel) is not None else list(series.x)
-    common: dict[str, Any] = {
-        "name": _text(series.name),
-        "legendgroup": series.name,
-        "showlegend": first,
-        "x": x,
-        "y": [float(value) for value in series.y],
-        "xaxis": f"x{suffix}",
-        "yaxis": f"y{suffix}",
-        "hovertext": _hover(series, panel),
-        "hoverinfo": "text",
-    }
-    if series.spread is not None:
-        spread = [float(value) for value in series.spread]
-        common["error_y"] = {"type": "data", "array": spread, "color": ink, "thickness": 1.2, "width": 3}
-    if series.look == "bars":
-        if series.spread is not None:
-            common["error_y"]["color"] = TEXT
-        return go.Bar(**common, marker={"color": ink})
-    marker = {"color": ink, "symbol": SYMBOLS.get(series.colour, "circle"), "size": 7}
-    mode = "markers" if series.look == "points" else "lines+markers" if _sparse(series) else "lines"
-    dash = "dash" if series.look == "dashed" else "solid"
-    return go.Scatter(**common, mode=mode, marker=marker, line={"color": ink, "width": 2, "dash": dash})
-
-
-def _sparse(series: Series) -> bool:
-    """Whether there are few enough points that their symbols leave the line visible."""
-    return series.look == "line" and len(series.x) <= 16
-
-
-def _hover(series: Series, panel: Panel) -> list[str]:
-    texts = []
-    for place, (x, y) in enumerate(zip(places(series), series.y, strict=True)):
-        value = f"{y:.4g}" if series.spread is None else f"{y:.4g} ± {series.spread[place]:.2g}"
-        lines = [f"<b>{_text(series.name)}</b>", f"{_text(panel.x_label)}: {_text(x)}"]
-        lines.append(f"{_text(panel.y_label)}: {value}")
-        if series.hover is not None:
-            lines.append(_text(series.hover[place]))
-        texts.append("<br>".join(lines))
-    return texts
+def _upright_words(chart: Chart) -> bool:
+    return any(panel.horizontal for panel in chart.panels)
 
 
 def _shape(mark: Mark, panel: Panel, suffix: str) -> Mapping[str, Any]:
@@ -185,7 +180,7 @@ def _shape(mark: Mark, panel: Panel, suffix: str) -> Mapping[str, Any]:
         f"{across}1": 1,
     }
     # Labels at the top edge stand one below the other: neighbours would run into each other.
-    text = "<br>" * lines_above(mark, panel) + _text(mark.name)
+    text = "<br>" * lines_above(mark, panel) + plain_text(mark.name)
     label = {"text": text, "font": {"size": 11, "color": colour(mark.colour)}, "textangle": 0}
     if mark.to is not None:
         place = "top left" if mark.axis == "y" or not late else "top right"
@@ -205,8 +200,3 @@ def _shape(mark: Mark, panel: Panel, suffix: str) -> Mapping[str, Any]:
         "line": {"color": colour(mark.colour), "width": 1.4, "dash": "dot"},
         "label": {**label, "textposition": "end", "padding": 3, **anchors},
     }
-
-
-def _text(text: str) -> str:
-    """The text with its tags escaped, because plotly would interpret some of them."""
-    return html.escape(text, quote=False)

@@ -4,6 +4,7 @@ const crest = (() => {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const narrow = matchMedia("(max-width: 44rem)");
+  const middle = matchMedia("(max-width: 70rem)");
   const coarse = matchMedia("(pointer: coarse)");
   const listeners = [];
 
@@ -58,7 +59,7 @@ const crest = (() => {
   }
 
   function arranged(div, figure) {
-    const places = figure.layout.meta[narrow.matches ? "narrow" : "wide"];
+    const places = figure.layout.meta[narrow.matches ? "narrow" : middle.matches ? "middle" : "wide"];
     const change = { ...places.change, height: places.height, uirevision: "kept", ...themed(figure.layout) };
     change["margin.l"] = narrow.matches ? 48 : 64;
     change["font.size"] = narrow.matches ? 12 : 13;
@@ -101,6 +102,7 @@ const crest = (() => {
   });
   dark.addEventListener("change", () => { label(); redraw(); });
   narrow.addEventListener("change", redraw);
+  middle.addEventListener("change", redraw);
   label();
 
   const contents = document.querySelector(".toc details");

@@ -1,11 +1,17 @@
 "use strict";
-// One trajectory step by step: its signals, and the chosen readout's credit, transience and votes under them.
+// One trajectory step by step: its signals, a strip of credit for each readout, and two readouts side by side under them.
 (() => {
   const { systems, colours } = JSON.parse(document.getElementById("explorer-data").textContent);
+  // Shares come as whole parts of their largest.
+  for (const reading of systems.flatMap((system) => system.readouts).flatMap((readout) => readout.rows)) {
+    for (const name of reading === null ? [] : ["credit", "transience", "votes"]) {
+      if (reading[name] !== null) reading[name] = reading[name].parts.map((part) => part * reading[name].unit);
+    }
+  }
   const find = (name) => document.getElementById("explorer-" + name);
-  const [plot, facts] = [find("plot"), find("facts")];
-  const selects = { system: find("system"), trajectory: find("trajectory"), readout: find("readout") };
-  const ROW = 118, GAP = 34, TOP = 26;
+  const [plot, facts, link] = [find("plot"), find("facts"), find("link")];
+  const selects = { system: find("system"), trajectory: find("trajectory"), readout: find("readout"), other: find("other") };
+  const ROW = 96, STRIP = 20, GAP = 34, TIGHT = 3, TOP = 26, BOTTOM = 84;
 
   const signed = (value) => (value === null ? "unknown" : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3));
   const percent = (share) => (100 * share).toFixed(1) + " %";
@@ -13,6 +19,7 @@
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
   const plain = (text) => text.replace(/[&<>{]/g, (letter) => ENTITIES[letter]);
   const steps = (values) => values.map((_, step) => step);
+  const make = (tag, text = "") => Object.assign(document.createElement(tag), { textContent: text });
 
   function fill(select, names, chosen) {
     select.replaceChildren(...names.map((name, place) => new Option(name, place)));
@@ -25,20 +32,25 @@
     return `${trajectory.split.toUpperCase()} ${trajectory.index}${target}${cue}`;
   }
 
-  // The lists of a system; what was chosen before is kept where the new system has it too.
-  function enter(system, readoutName) {
+  // The lists of a system; what was chosen before is kept where the new system has it too. Left is attention unless
+  // told otherwise, the MLP form first, which is the stronger one; right is CREST, or the last that there is.
+  function enter(system, left, right) {
     // The first whose cue is broken, where there is one: that is what the page is about.
     const first = Math.max(system.trajectories.findIndex((one) => one.split === "ood"), 0);
     fill(selects.trajectory, system.trajectories.map(trajectoryName), first);
     const names = system.readouts.map((readout) => readout.name);
-    fill(selects.readout, names, Math.max(names.indexOf(readoutName), 0));
+    const place = (...wanted) => wanted.map((name) => names.indexOf(name)).find((found) => found >= 0);
+    fill(selects.readout, names, place(left, "attention (MLP)", "attention (dot)") ?? 0);
+    fill(selects.other, names, place(right, "CREST") ?? names.length - 1);
+    find("beside").hidden = names.length < 2;
   }
 
   const chosen = () => {
     const system = systems[selects.system.value];
     const place = Number(selects.trajectory.value);
-    const readout = system.readouts[selects.readout.value];
-    return { system, place, trajectory: system.trajectories[place], readout, reading: readout.rows[place] };
+    const two = [...new Set([selects.readout.value, selects.other.value])].map((one) => system.readouts[one]);
+    const shown = two.map((readout) => ({ readout, reading: readout.rows[place] }));
+    return { system, place, trajectory: system.trajectories[place], shown };
   };
 
   // Runs of neighbouring event steps, as [first, last].
@@ -51,32 +63,32 @@
     return found;
   }
 
-  function tell({ trajectory, readout, reading }) {
-    const items = trajectory.y === null ? [] : [["y", signed(trajectory.y)]];
-    if (reading === null) {
-      items.push(["Prediction", `not traced with ${readout.name}`]);
+  function told({ trajectory }, { readout, reading }) {
+    if (reading === null) return [["Prediction", `not traced with ${readout.name}`]];
+    const items = [["Prediction", signed(reading.prediction)]];
+    if (trajectory.y !== null) items[0].push(`y ${signed(trajectory.y)}`);
+    if (trajectory.y !== null) items.push(["Error", signed(reading.prediction - trajectory.y), "label's deviations"]);
+    if (trajectory.events === null) {
+      items.push(["Credit on event steps", "nobody knows the events"]);
     } else {
-      items.push([`Prediction of ${readout.name}`, signed(reading.prediction)]);
-      if (trajectory.y !== null) items.push(["Error", signed(reading.prediction - trajectory.y)]);
-      if (trajectory.events === null) {
-        items.push(["Credit on event steps", "nobody knows the events"]);
-      } else {
-        const share = trajectory.events.reduce((sum, step) => sum + reading.credit[step], 0);
-        const chance = trajectory.events.length / reading.credit.length;
-        items.push(["Credit on event steps", percent(share), `chance ${percent(chance)}`]);
-      }
+      items.push(["Credit on event steps", percent(reading.on_events), `chance ${percent(trajectory.events.length / reading.credit.length)}`]);
     }
-    facts.replaceChildren(...items.map(([name, value, beside]) => {
-      const [box, term, detail] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
-      term.textContent = name;
-      detail.textContent = value;
-      if (beside) {
-        const small = document.createElement("small");
-        small.textContent = beside;
-        detail.append(" ", small);
-      }
-      box.append(term, detail);
-      return box;
+    return items;
+  }
+
+  function tell(choice) {
+    facts.replaceChildren(...choice.shown.map((one) => {
+      const [card, list] = [make("div"), make("dl")];
+      card.style.setProperty("--of", one.readout.colour);
+      list.className = "facts";
+      list.append(...told(choice, one).map(([name, value, beside]) => {
+        const [box, detail] = [make("div"), make("dd", value)];
+        if (beside) detail.append(" ", make("small", beside));
+        box.append(make("dt", name), detail);
+        return box;
+      }));
+      card.append(make("h3", one.readout.name), list);
+      return card;
     }));
   }
 
@@ -85,82 +97,176 @@
     hovertemplate: `<b>${plain(name)}</b><br>step %{x}: %{y:.4g}<extra></extra>`, showlegend: false, ...more,
   });
 
-  // Rows from the top: a title and its lines each.
-  function rows({ system, place, trajectory, readout, reading }) {
-    const ink = crest.css("--ink");
-    const list = system.channels.map((name, channel) => [name, [line(name, trajectory.signals[channel], ink)]]);
-    const others = system.readouts.filter((other) => other !== readout && other.rows[place] !== null);
-    const credit = others.map((other) => line(other.name, other.rows[place].credit, other.colour, {
-      line: { color: other.colour, width: 0.8 }, showlegend: true, legendrank: 900,
-      // Many thin lines hide each other: then the reader asks for them.
-      visible: others.length > 3 ? "legendonly" : true,
+  // A strip: an image of one pixel per step, the stronger its colour the more credit. All strips share a scale, so that
+  // they compare. The line in it cannot be seen: it answers to the pointer.
+  function heat(readout, reading, most) {
+    const canvas = Object.assign(document.createElement("canvas"), { width: reading.credit.length, height: 1 });
+    const pen = canvas.getContext("2d");
+    reading.credit.forEach((share, step) => {
+      // The root, so that credit that is spread can be seen beside credit on a few steps.
+      pen.globalAlpha = Math.sqrt(Math.min(Math.max(share, 0) / most, 1));
+      pen.fillStyle = readout.colour;
+      pen.fillRect(step, 0, 1, 1);
+    });
+    return canvas.toDataURL();
+  }
+  const strip = (readout, reading) => ({
+    ...line(readout.name, reading.credit.map(() => 0.5), "rgba(0,0,0,0)"),
+    customdata: reading.credit.map((share) => share * reading.credit.length),
+    hovertemplate: `<b>${plain(readout.name)}</b><br>step %{x}: credit %{customdata:.2f} × even<extra></extra>`,
+  });
+
+  // The 99th percentile of all credit: a single step with very much of it must not pale all others.
+  function strongest(readings) {
+    const all = readings.flatMap((reading) => reading.credit).sort((one, other) => one - other);
+    return all[Math.floor(0.99 * (all.length - 1))] || 1;
+  }
+
+  // Rows from the top, each with a height, what is above it, and one or two cells: a title, a unit and traces.
+  function rows({ system, place, trajectory, shown }) {
+    const list = system.channels.map((name, channel) => ({
+      height: ROW, gap: GAP, cells: [{ title: name, traces: [line(name, trajectory.signals[channel], crest.css("--ink"))] }],
     }));
-    const even = trajectory.signals[0].map(() => 1 / trajectory.signals[0].length);
-    credit.push(line("even credit (chance)", even, colours.reference, {
-      line: { color: colours.reference, width: 1.2, dash: "dot" }, showlegend: true, legendrank: 950,
+    const front = shown.map(({ readout }) => readout);
+    const others = system.readouts.filter((readout) => !front.includes(readout));
+    const traced = [...front, ...others].filter((readout) => readout.rows[place] !== null);
+    const most = strongest(traced.map((readout) => readout.rows[place]));
+    traced.forEach((readout, number) => list.push({
+      height: STRIP, gap: number ? TIGHT : GAP,
+      cells: [{
+        title: number ? "" : "credit of each step (stronger colour is more, root scale)", strip: readout,
+        image: heat(readout, readout.rows[place], most), traces: [strip(readout, readout.rows[place])],
+      }],
     }));
-    if (reading !== null) {
-      credit.push(line(readout.name, reading.credit, readout.colour, {
-        line: { color: readout.colour, width: 2 }, fill: "tozeroy", showlegend: true, legendrank: 1,
-      }));
-    }
-    list.push(["credit (share of each step)", credit]);
-    if (reading !== null) {
-      if (reading.transience !== null) {
-        list.push(["transience r of the features", [line("transience", reading.transience, colours.quiet)]]);
-      }
-      if (reading.votes !== null) {
-        const style = { fill: "tozeroy", line: { color: colours.core, width: 1.2, shape: "hvh" } };
-        list.push(["selected core (share of channels that vote)", [line("votes", reading.votes, colours.core, style)]]);
-      }
+    const there = shown.filter(({ reading }) => reading !== null);
+    const even = trajectory.signals[0].map(() => 1);
+    const top = Math.max(1, ...there.flatMap(({ reading }) => reading.credit.map((share) => share * reading.credit.length)));
+    const cells = {
+      credit: ({ readout, reading }) => ({
+        title: `${readout.name}: credit`, unit: "× even share", range: [0, 1.05 * top],
+        traces: [
+          line("even credit (chance)", even, colours.reference, { line: { color: colours.reference, width: 1.2, dash: "dot" } }),
+          line(readout.name, reading.credit.map((share) => share * reading.credit.length), readout.colour, { fill: "tozeroy" }),
+        ],
+      }),
+      transience: ({ readout, reading }) => reading.transience && {
+        title: `${readout.name}: transience of the features`, unit: "r",
+        traces: [line("transience", reading.transience, colours.quiet)],
+      },
+      votes: ({ readout, reading }) => reading.votes && {
+        title: `${readout.name}: selected core`, unit: "share of channels", range: [0, 1.05],
+        traces: [line("votes", reading.votes, colours.core, { fill: "tozeroy", line: { color: colours.core, width: 1.2, shape: "hvh" } })],
+      },
+    };
+    for (const cell of Object.values(cells)) {
+      const made = there.map((one) => cell(one) || null);
+      // Side by side where there is room, below each other on a phone.
+      if (!made.some(Boolean)) continue;
+      if (crest.narrow.matches || made.length < 2) made.filter(Boolean).forEach((one) => list.push({ height: ROW, gap: GAP, cells: [one] }));
+      else list.push({ height: ROW, gap: GAP, cells: made });
     }
     return list;
   }
 
-  function figure(choice) {
-    const list = rows(choice);
-    const height = list.length * ROW + (list.length - 1) * GAP;
-    const small = crest.narrow.matches;
-    const layout = {
-      height: height + TOP + 96, margin: { l: small ? 44 : 56, r: 8, t: TOP, b: 96 }, font: { size: small ? 11 : 12 },
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
-      legend: { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom" },
-      xaxis: {
-        title: { text: "step", standoff: 6 }, anchor: "y" + (list.length > 1 ? list.length : ""), zeroline: false, automargin: true,
-        range: [-0.5, choice.trajectory.signals[0].length - 0.5], uirevision: selects.system.value,
-      },
-      annotations: [], shapes: [], uirevision: "legend",
+  function axes(layout, cell, number, domain, span, choice, labelled) {
+    const suffix = number > 1 ? String(number) : "";
+    layout["xaxis" + suffix] = {
+      domain, anchor: "y" + suffix, zeroline: false, showticklabels: labelled, uirevision: selects.system.value,
+      range: [-0.5, choice.trajectory.signals[0].length - 0.5], ...(number > 1 ? { matches: "x" } : {}),
+      ...(labelled ? { title: { text: stepUnit(choice.system), standoff: 6 } } : {}),
     };
-    const data = [];
-    list.forEach(([title, lines], row) => {
-      const suffix = row ? String(row + 1) : "";
-      const top = 1 - (row * (ROW + GAP)) / height;
-      layout["yaxis" + suffix] = {
-        domain: [Math.max(top - ROW / height, 0), top], anchor: "x", zeroline: false, nticks: 4, automargin: true,
-        uirevision: selects.system.value + "/" + selects.trajectory.value,
-        ...(title.startsWith("selected") ? { range: [0, 1.05] } : title.startsWith("credit") ? { rangemode: "tozero" } : {}),
-      };
-      layout.annotations.push({
-        text: `<b>${plain(title)}</b>`, xref: "paper", yref: `y${suffix} domain`, x: 0, y: 1, yshift: 3,
-        xanchor: "left", yanchor: "bottom", showarrow: false,
-      });
-      for (const trace of lines) data.push({ ...trace, xaxis: "x", yaxis: "y" + suffix });
-    });
-    layout.shapes = runs(choice.trajectory.events).map(([first, last]) => ({
-      type: "rect", layer: "below", line: { width: 0 }, fillcolor: colours.event, opacity: 0.28,
-      xref: "x", x0: first - 0.5, x1: last + 0.5, yref: "paper", y0: 0, y1: 1,
-    }));
-    if (layout.shapes.length) {
-      data.push({
-        type: "scatter", mode: "markers", name: "event steps", x: [null], y: [null], xaxis: "x", yaxis: "y", legendrank: 2,
-        marker: { symbol: "square", size: 12, color: colours.event, opacity: 0.45 }, showlegend: true, hoverinfo: "skip",
+    layout["yaxis" + suffix] = {
+      domain: span, anchor: "x" + suffix, zeroline: false, nticks: 4, automargin: true, fixedrange: Boolean(cell.strip),
+      uirevision: selects.system.value + "/" + selects.trajectory.value,
+      ...(cell.unit && !crest.narrow.matches ? { title: { text: cell.unit, font: { size: 11 }, standoff: 4 } } : {}),
+      ...(cell.range ? { range: cell.range } : {}),
+      ...(cell.strip ? { range: [0, 1], tickvals: [0.5], ticktext: [plain(cell.strip.name)], showgrid: false } : {}),
+    };
+    if (cell.image) {
+      layout.images.push({
+        source: cell.image, xref: "x" + suffix, yref: `y${suffix} domain`, x: -0.5, y: 1, sizex: choice.trajectory.signals[0].length,
+        sizey: 1, sizing: "stretch", layer: "above",
       });
     }
+    layout.annotations.push({
+      text: cell.title ? `<b>${plain(cell.title)}</b>` : "", xref: `x${suffix} domain`, yref: `y${suffix} domain`, x: 0, y: 1,
+      yshift: 3, xanchor: "left", yanchor: "bottom", showarrow: false,
+    });
+    for (const [first, last] of runs(choice.trajectory.events)) {
+      const shade = { type: "rect", line: { width: 0 }, fillcolor: colours.event, xref: "x" + suffix, x0: first - 0.5, x1: last + 0.5, yref: `y${suffix} domain` };
+      // A strip is all colour: there the events are an edge.
+      layout.shapes.push(cell.strip
+        ? { ...shade, layer: "above", opacity: 0.9, y0: 0, y1: 0.14 }
+        : { ...shade, layer: "below", opacity: 0.28, y0: 0, y1: 1 });
+    }
+    return suffix;
+  }
+
+  const stepUnit = (system) => (system.per ? `step (${Number(system.rate.toPrecision(4))} per ${system.per})` : "step");
+
+  function figure(choice) {
+    const list = rows(choice);
+    const height = list.reduce((sum, row, number) => sum + row.height + (number ? row.gap : 0), 0);
+    const small = crest.narrow.matches;
+    const layout = {
+      height: height + TOP + BOTTOM, margin: { l: small ? 44 : 56, r: 8, t: TOP, b: BOTTOM }, font: { size: small ? 11 : 12 },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
+      legend: { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom" },
+      annotations: [], shapes: [], images: [], uirevision: "legend",
+    };
+    const data = [];
+    let [number, at] = [0, 0];
+    list.forEach((row, place) => {
+      if (place) at += row.gap;
+      const span = [Math.max(1 - (at + row.height) / height, 0), 1 - at / height];
+      at += row.height;
+      row.cells.forEach((cell, column) => {
+        if (cell === null) return;
+        number += 1;
+        const domain = row.cells.length < 2 ? [0, 1] : column ? [0.53, 1] : [0, 0.47];
+        // The axis is named under the last picture of each column.
+        const last = !list.slice(place + 1).some((below) => below.cells.length < 2 || below.cells[column]);
+        const suffix = axes(layout, cell, number, domain, span, choice, last);
+        for (const trace of cell.traces) data.push({ ...trace, xaxis: "x" + suffix, yaxis: "y" + suffix });
+      });
+    });
+    layout.showlegend = true;
+    if (layout.shapes.length) data.push(key("event steps", "square", colours.event, 0.45));
+    data.push(key("even credit (chance)", "line-ew-open", colours.reference, 1));
     return { data, layout: crest.assign(layout, crest.themed(layout)), height };
+  }
+
+  const key = (name, symbol, color, opacity) => ({
+    type: "scatter", mode: "markers", name, x: [null], y: [null], xaxis: "x", yaxis: "y", showlegend: true, hoverinfo: "skip",
+    marker: { symbol, size: 12, color, opacity },
+  });
+
+  // The choice as part of the address, and back. Names and not places: they stay when a record is added.
+  function address() {
+    const { system, trajectory } = chosen();
+    const name = (select) => select.selectedOptions[0].textContent;
+    return "#explorer?" + new URLSearchParams({
+      system: system.name, trajectory: `${trajectory.split}-${trajectory.index}`, left: name(selects.readout), right: name(selects.other),
+    });
+  }
+
+  function follow(hash) {
+    if (!hash.startsWith("#explorer?")) return false;
+    const wanted = new URLSearchParams(hash.slice("#explorer?".length));
+    const place = systems.findIndex((system) => system.name === wanted.get("system"));
+    if (place < 0) return false;
+    selects.system.value = place;
+    enter(systems[place], wanted.get("left"), wanted.get("right"));
+    const at = systems[place].trajectories.findIndex((one) => `${one.split}-${one.index}` === wanted.get("trajectory"));
+    if (at >= 0) selects.trajectory.value = at;
+    return true;
   }
 
   function draw() {
     const choice = chosen();
+    link.setAttribute("href", address());
+    find("previous").disabled = choice.place === 0;
+    find("next").disabled = choice.place === choice.system.trajectories.length - 1;
     tell(choice);
     const { data, layout, height } = figure(choice);
     return Plotly.react(plot, data, layout, crest.config)
@@ -168,16 +274,27 @@
       .then(() => { plot.dataset.drawn = "yes"; });
   }
 
+  function changed() {
+    // The address changes and the page stays where it is. A page without an address of its own cannot.
+    try { history.replaceState(null, "", address()); } catch (refused) { /* the link has it */ }
+    return draw();
+  }
+
   selects.system.addEventListener("change", () => {
-    const before = selects.readout.selectedOptions[0]?.textContent;
-    enter(systems[selects.system.value], before);
-    draw();
+    const [left, right] = [selects.readout, selects.other].map((select) => select.selectedOptions[0]?.textContent);
+    enter(systems[selects.system.value], left, right);
+    changed();
   });
-  selects.trajectory.addEventListener("change", draw);
-  selects.readout.addEventListener("change", draw);
+  for (const name of ["trajectory", "readout", "other"]) selects[name].addEventListener("change", changed);
+  const step = (by) => { selects.trajectory.value = Number(selects.trajectory.value) + by; changed(); };
+  find("previous").addEventListener("click", () => step(-1));
+  find("next").addEventListener("click", () => step(1));
+  const show = () => document.getElementById("explorer-heading").scrollIntoView();
+  addEventListener("hashchange", () => { if (follow(location.hash)) { draw(); show(); } });
   crest.onChange(draw);
   fill(selects.system, systems.map((system) => system.name), 0);
-  // CREST first where there is one: it has all rows.
-  enter(systems[0], "CREST");
+  enter(systems[0]);
+  const asked = follow(location.hash);
   draw();
+  if (asked) show();
 })();
