@@ -407,7 +407,7 @@ def test_wrong_types_are_refused_by_name(model: nn.Module) -> None:
         crest.repair(lambda x: x, TRAIN)
     with pytest.raises(ValueError, match=r"^fit must be a function of a model and batches, got int"):
         crest.repair(model, TRAIN, fit=3)
-    with pytest.raises(ValueError, match=r"^train_batches must be a list or a DataLoader, .* got Tensor"):
+    with pytest.raises(ValueError, match=r"^train_batches must hold \(inputs, targets\), .* got no targets"):
         crest.repair(model, TRAIN[0][0])
 
 

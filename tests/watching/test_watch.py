@@ -310,7 +310,7 @@ def test_few_trajectories_give_no_verdict() -> None:
         ({"batches": []}, "batches must hold at least one trajectory, got none"),
         ({"batches": X[:1]}, "batches must hold two trajectories or more"),
         ({"batches": 3}, "batches must be arrays"),
-        ({"batches": (X, Y[:-1])}, "targets must have a row"),
+        ({"batches": (X, Y[:-1])}, "targets of batches must have a row"),
         ({"every": 0}, "every must be a whole number, 1 or more, got 0"),
         ({"every": 1.5}, "every must be a whole number"),
         ({"events": EVENTS[:-1]}, r"events must have shape \(N, T\) = \(32, 60\)"),

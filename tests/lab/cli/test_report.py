@@ -46,7 +46,7 @@ def test_names_restrict_the_pieces(crest: Command, records: Path) -> None:
 def test_verdicts_are_printed_with_the_records_that_they_rest_on(crest: Command, records: Path) -> None:
     shown, _ = crest("report", "main", "cross", "dynamics", "--folder", records, "--format", "md")
     lines = [line for line in shown.splitlines() if re.match(r"main +\S", line)]
-    assert len(lines) == 6
+    assert len(lines) == 8
     assert all(line.rstrip().endswith(" holds") for line in lines)
     assert "−50.0 %" in lines[0]
     assert re.search(rf"^cross \(60/{len(CROSS_EXPERIMENT.runs)}\) .* not measured *$", shown, re.MULTILINE)
@@ -132,7 +132,7 @@ def test_a_report_of_a_trial_says_so(crest: Command) -> None:
     assert TRIAL in shown
     assert TRIAL in Path("outputs/trial.html").read_text()
     claims = re.findall(r"^main +\S.*$", shown, re.MULTILINE)
-    assert len(claims) == 6
+    assert len(claims) == 8
     assert all(re.search(r" a trial +not measured *$", claim) for claim in claims)
     assert not re.search(r"\d times|\d %", shown)
 
