@@ -15,6 +15,8 @@ import crest
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import Schedule
 from crest.probes import Exchange
+from crest.repairing import Structure
+from crest.repairing.saving import save_weights
 from crest.systems import Splits, Trajectories
 from crest.systems.recordings.signal_files import read_signal
 from crest.theory import TwoChannel
@@ -28,6 +30,11 @@ MODULES = (
     "crest.remedies",
     "crest.systems",
     "crest.systems.recordings",
+    "crest.ops",
+    "crest.auditing",
+    "crest.repairing",
+    "crest.replacement",
+    "crest.watching",
 )
 MORE = {
     "CreditInEvent": lambda: crest.CreditInEvent,
@@ -36,12 +43,15 @@ MORE = {
     "RunSpec": lambda: RunSpec,
     "Schedule": lambda: Schedule,
     "read_signal": lambda: read_signal,
+    "Repaired.load": lambda: crest.Repaired.load,
+    "Structure.read": lambda: Structure.read,
 }
-"""Public names that no list of public names has, since they need more than torch."""
+"""Public names that no list of public names has, since they need more than torch, and what reads files of results."""
 
 RESULTS = {
-    "Audit", "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "PooledMeans", "ReaderWeights",
-    "Reanchored", "Repaired", "Risks", "Separated", "Trace", "Traces", "TriedBudget", "TwoChannelSample",
+    "Audit", "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "MeasuredModel", "PooledMeans",
+    "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Risks", "Separated", "Trace", "Traces", "Treatment", "TriedBudget",
+    "TwoChannelSample", "WatchedEpoch", "WithFront",
 }  # fmt: skip
 """What our functions give back: nobody calls these, and they check nothing."""
 ABSTRACT = {"Augmentation", "Background", "EventReadout", "Readout"}
@@ -61,9 +71,11 @@ def public() -> dict[str, Callable[..., Any]]:
     for module in map(importlib.import_module, MODULES):
         for name in module.__all__:
             value = getattr(module, name)
-            if callable(value) and not inspect.ismodule(value):
+            # Types that are written out, such as Literal["a", "b"], pass for callables.
+            if inspect.isclass(value) or inspect.isroutine(value):
                 found[name] = value
-    return {name: value for name, value in found.items() if name not in RESULTS | ABSTRACT}
+    takes = {name for name, value in found.items() if inspect.signature(value).parameters}
+    return {name: value for name, value in found.items() if name in takes - RESULTS - ABSTRACT}
 
 
 def series(batch: int = 6, steps: int = 24, width: int = 2) -> Tensor:
@@ -105,6 +117,13 @@ def model() -> nn.Module:
     return nn.Sequential(
         nn.Conv1d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(2, 1)
     )
+
+
+def repaired_in(folder: Path) -> Path:
+    """A folder with a repaired model."""
+    structure = Structure(front="level", channels_first=True)
+    save_weights(folder, structure.build(model()), structure, {})
+    return folder
 
 
 def exchange() -> Exchange:
@@ -208,6 +227,15 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "step_scores": {"features": series(), "pooled": torch.randn(6, 2)},
         "rmse_or_error_rate": {"predictions": torch.rand(6), "targets": torch.rand(6)},
         "rmse": {"prediction": torch.rand(6), "target": torch.rand(6)},
+        "backend": {"name": "auto"},
+        "serves": {"features": series()},
+        "slot_for": {
+            "layer": nn.AdaptiveAvgPool1d(1), "path": "2", "readout": crest.MeanReadout(), "layout": "channels_first",
+            "keepdim": True, "argument": "path",
+        },
+        "Structure": {**fields_of(Structure), "front": "level", "pooling": "2", "layout": "channels_first", "keepdim": True},
+        "Structure.read": {"text": Structure(front="level").written()},
+        "Repaired.load": {"folder": repaired_in(folder / "repaired"), "model": model()},
         "deletion": {**changes, "ratings": torch.rand(6, 24), "fractions": (0.5,), "error": crest.probes.rmse},
         "deletion_by": {
             **changes, "ratings": {"a": torch.rand(6, 24)}, "fractions": (0.5,), "events": events(),

@@ -38,8 +38,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {path.parent} does not exist")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it")
+    if path.name and path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder: name a file in it", str(path))
     temporary, handle = _locked_partial(path)
     try:
         with _opened(handle) as file:

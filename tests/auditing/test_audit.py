@@ -273,7 +273,10 @@ def test_other_answers_are_taken_out() -> None:
         ({"batches": torch.zeros(4, 50)}, r"^batches must hold inputs of shape \(B, T, C\)"),
         ({"batches": torch.zeros(4, 50, 1, dtype=torch.long)}, "^inputs of batches must be floating-point"),
         ({"batches": torch.full((4, 50, 1), torch.nan)}, "^inputs must be finite"),
-        ({"batches": (torch.zeros(4, 50, 1), torch.zeros(3))}, "^targets of batches must have a row for each of 4"),
+        (
+            {"batches": (torch.zeros(4, 50, 1), torch.zeros(3))},
+            "^targets of batches must have a row for each of 4",
+        ),
         ({"batches": [{"a": torch.zeros(4, 50, 1)}]}, "^batches must name their inputs by one of .* got a"),
         ({"batches": 3}, "^batches must be arrays"),
         ({"features": "nothing"}, "^features must name a module inside the model, such as .*; got 'nothing'"),

@@ -11,6 +11,7 @@ from typing import Any
 from crest.auditing.interface import Interface
 from crest.auditing.readings import Deletion
 from crest.auditing.verdict import AuditVerdict
+from crest.checks.doors import door
 from crest.files import whole_file
 from crest.probes.exchanged import Exchange
 from crest.probes.result import CreditMeans
@@ -105,6 +106,7 @@ class Audit:
             )
         return lines
 
+    @door
     def to_html(
         self,
         path: str | Path,

@@ -24,6 +24,8 @@ _SERVED = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def _checked(name: str, argument: str) -> str:
+    if not isinstance(name, str):
+        raise ValueError(f"{argument} must be one of {', '.join(BACKENDS)}, got {type(name).__name__}")
     require_choice(argument, name, BACKENDS)
     if name == "numba" and not _INSTALLED:
         raise ImportError(f"{argument} 'numba' needs numba: pip install 'crest-readout[fast]'")
@@ -77,6 +79,8 @@ def serves(features: Tensor) -> bool:
         ...     serves(torch.zeros(2, 30, 4))
         False
     """
+    if not isinstance(features, Tensor):
+        raise ValueError(f"features must be a tensor, got {features!r}")
     if (
         not _INSTALLED
         or _State.name == "torch"

@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from crest.candidates import Choice
+from crest.checks.doors import door
 from crest.probes.exchanged import Exchange
 from crest.remedies.reanchored import Reanchored
 from crest.repairing.saving import finite, load_weights, save_weights
@@ -109,6 +110,7 @@ class Repaired:
         )
         return found
 
+    @door
     def save(self, folder: str | Path) -> None:
         """Write `model.safetensors`, the weights, and `repaired.json`, the numbers, into a folder.
 
@@ -118,6 +120,7 @@ class Repaired:
         save_weights(Path(folder), self.model, self.structure, self.to_dict())
 
     @staticmethod
+    @door
     def load(folder: str | Path, model: nn.Module) -> nn.Module:
         """The repaired model that `save` wrote, in evaluation mode.
 

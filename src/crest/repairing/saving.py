@@ -47,7 +47,7 @@ def load_weights(folder: Path, model: nn.Module) -> nn.Module:
             about = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         structure = Structure.read(about["structure"])
-    except (safetensors.SafetensorError, KeyError, ValueError, TypeError, RecursionError) as error:
+    except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise ValueError(f"{path} is not a repaired model: {error}") from error
     built = structure.build(copy.deepcopy(model))
     try:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from torch import Tensor, nn
 
+from crest.checks.doors import door
 from crest.readouts.crest import CrestReadout
 from crest.remedies.high_pass import HighPass
 from crest.remedies.reanchored import BudgetChoice
@@ -44,6 +45,7 @@ class WithFront(nn.Module):
         return answer
 
 
+@door
 @dataclass(frozen=True, kw_only=True)
 class Structure:
     """What a repair changed in the build of a model; its weights are apart.
@@ -89,6 +91,14 @@ class Structure:
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
+    @door
     def read(cls, text: str) -> "Structure":
-        """What `written` wrote."""
-        return cls(**json.loads(text))
+        """What `written` wrote.
+
+        Raises:
+            ValueError: For another text.
+        """
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"text must be what Structure.written wrote: {error}") from error
