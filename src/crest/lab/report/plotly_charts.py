@@ -13,7 +13,7 @@ from crest.lab.report.plotly_traces import TEXT, plain_text, series_traces
 from crest.pages.colours import colour, faded
 
 # Pixels. The page's script keeps a panel at its height, however much room the legend takes.
-PANEL, GAP, TOP, BOTTOM = 280, 100, 34, 100
+PANEL, GAP, TOP, BOTTOM = 280, 100, 48, 100
 TITLE = 24
 """Letters in a line of a small panel's title."""
 WORD = 22
