@@ -345,7 +345,7 @@ def test_models_and_batches_that_do_not_fit_are_refused() -> None:
         reanchored(model, batches(x, y))
     with pytest.raises(ValueError, match=r"^batches must be a list or a DataLoader, .* got an iterator"):
         reanchored(net(), iter(batches(x, y)))
-    with pytest.raises(ValueError, match=r"^batches must be a list or a DataLoader, .* got one tensor"):
+    with pytest.raises(ValueError, match=r"^batches must hold \(inputs, targets\), .* got no targets"):
         reanchored(net(), x)
     with pytest.raises(ValueError, match=r"^batches must hold at least"):
         reanchored(net(), [])

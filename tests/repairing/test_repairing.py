@@ -358,7 +358,7 @@ def test_fit_returns_a_model_or_nothing(model: nn.Module) -> None:
         (TRAIN, {"validation": []}, "^validation must hold two trajectories or more, got 0"),
         (TRAIN, {"validation": [(x[:1], y[:1]) for x, y in HELD_OUT[:1]]}, "^validation must hold two .* got 1"),
         (iter(TRAIN), {}, "^train_batches must be a list or a DataLoader, .* got an iterator"),
-        ([(torch.zeros(12, 50), torch.zeros(12))], {}, r"^inputs of train_batches must have shape .* got \(10, 50\)"),
+        ([(torch.zeros(12, 50), torch.zeros(12))], {}, r"^train_batches must hold inputs of shape .* got \(12, 50\), which is a single trajectory"),
         (TRAIN, {"pooling": "22"}, "^pooling must name a module inside the model, such as .*; got '22'"),
         (TRAIN, {"head": "hed"}, "^head must name a module inside the model"),
         (TRAIN, {"remedies": ["AC"]}, "^remedies must be one of re-anchored, AC coupling, .* got 'AC'"),

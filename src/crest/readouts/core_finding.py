@@ -46,7 +46,7 @@ class Marked(NamedTuple):
         return self.flags
 
 
-class Found(NamedTuple):
+class FoundCore(NamedTuple):
     """A `Core`, with its steps as the backend keeps them, and the valid steps without the run-up."""
 
     selected: Chosen | Marked
@@ -116,7 +116,7 @@ class CoreFinder(Readout):
 
     def _find(
         self, series: Features, valid: StepMask | None, observe: bool, run_up: Tensor | None = None
-    ) -> Found:
+    ) -> FoundCore:
         """What is selected, and the valid steps without the run-up."""
         # `no_grad` stops reverse mode alone: forward mode would carry tangents through budget and alpha.
         detached = series.detach()
@@ -126,7 +126,7 @@ class CoreFinder(Readout):
             if residuals is None or mask is not valid:
                 residuals = self._residuals(detached, mask)
             chosen, alpha, why = self._select(residuals, residuals.profile.unsqueeze(1), mask, observe)
-            return Found(chosen, alpha, *why, left_out, mask)
+            return FoundCore(chosen, alpha, *why, left_out, mask)
         # Once for ranking and pooling. The one takes no gradients, the other does.
         shifted, first = from_first_step(series, mask)
         transience = self._transience(shifted.detach(), mask)
@@ -137,7 +137,7 @@ class CoreFinder(Readout):
         if self.split:
             other_half = (torch.arange(series.shape[2], device=series.device) + 1) % 2
             flags, alpha = flags[..., other_half], alpha[:, other_half]
-        return Found(Marked(flags, shifted, first), alpha, *why, left_out, mask)
+        return FoundCore(Marked(flags, shifted, first), alpha, *why, left_out, mask)
 
     @torch.no_grad()
     def _select(

@@ -136,7 +136,7 @@ class Repaired:
             if self.choice.name is not None
             else f"The rule cannot tell. {self.choice.reason}"
         )
-        if len(self.candidates) == 1:
+        if len(self.candidates) == 1 and self.skipped:
             verdict = "No remedy was tried, so there was nothing to choose from."
         head = f"Repaired: {self.name if self.changed else 'nothing, the model stays as it is'}. {verdict}"
         rows: list[tuple[str, ...]] = [("", "ID error", "transient", "exchanged", "field error")]

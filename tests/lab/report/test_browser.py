@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -323,8 +324,11 @@ def test_the_page_is_quiet_and_fits(visit: Callable[..., Any], width: int, schem
     across = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     needed, there = tab.evaluate(across)
     assert needed <= there == width
-    ink, ground = tab.evaluate(
-        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    ink, ground = (
+        sum(map(int, re.findall(r"\d+", colour)[:3]))
+        for colour in tab.evaluate(
+            "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+        )
     )
     assert (ink < ground) is (scheme == "light")
 

@@ -194,7 +194,7 @@ def test_runs_whose_recordings_are_not_here_are_left_out(tmp_path: Path) -> None
     assert here == [KEPT]
     assert list(absent) == [one.id for one in without]
     for reason in absent.values():
-        assert "105.mat: missing" in reason
+        assert "has none of the 16 recordings, 105.mat to 3004.mat" in reason
         assert "crest data fetch cwru" in reason
 
 

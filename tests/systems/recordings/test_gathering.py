@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 
 from crest.systems.recordings import load_recordings
-from crest.systems.recordings.gathering import Wanted, gathered
+from crest.systems.recordings.gathering import Wanted, gathered_recordings
 from recordings_made import table
 
 
@@ -13,7 +13,7 @@ def test_rates_of_printed_times_need_not_agree_to_the_last_digit(tmp_path: Path)
         rows = [f"{time:.6f};{number % 7}" for number, time in enumerate(times)]
         (tmp_path / f"{name}.txt").write_text("\n".join(["time;x", *rows]).replace(".", ","))
     path = table(tmp_path, "file,label", "a.txt,1", "b.txt,2", "c.txt,3")
-    found = gathered(Wanted(table=path, window=8))
+    found = gathered_recordings(Wanted(table=path, window=8))
     assert found.problems == []
     assert found.rate is not None
     assert abs(found.rate / 12_207.03 - 1) < 1e-3
@@ -22,7 +22,7 @@ def test_rates_of_printed_times_need_not_agree_to_the_last_digit(tmp_path: Path)
 
 def test_what_is_wrong_is_collected_beside_what_is_there(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros(20))
-    found = gathered(Wanted(table=table(tmp_path, "file,label", "a.npy,1", "b.npy,x"), window=8))
+    found = gathered_recordings(Wanted(table=table(tmp_path, "file,label", "a.npy,1", "b.npy,x"), window=8))
     assert [problem.line for problem in found.problems] == [3, 3]
     assert found.silent == ["a.npy"]
     assert "got None and 'a.npy'" in found.rate_missing()

@@ -1,12 +1,12 @@
 from pathlib import Path
 
-from crest.systems.recordings.gathering import Wanted, gathered
+from crest.systems.recordings.gathering import Wanted, gathered_recordings
 from crest.systems.recordings.inventory import Division, inventory
 
 
 def test_everything_that_is_there_is_counted(three: Path) -> None:
     wanted = Wanted(table=three, window=8, hop=6, sample_rate=10, condition="speed", events="events")
-    found = inventory(gathered(wanted), Division(ood=("fast",), id_by="recording"))
+    found = inventory(gathered_recordings(wanted), Division(ood=("fast",), id_by="recording"))
     assert found.problems == []
     assert found.about == {
         "table": str(three), "rows": 3, "signals": 3, "channels": ["channel 0"], "rates": {"not said": 3},
@@ -23,13 +23,13 @@ def test_everything_that_is_there_is_counted(three: Path) -> None:
 
 def test_a_split_that_cannot_be_made_and_a_missing_rate_are_problems(three: Path) -> None:
     wanted = Wanted(table=three, window=8, condition="speed", sample_rate=1)
-    found = inventory(gathered(wanted), Division(ood=("gone",)))
+    found = inventory(gathered_recordings(wanted), Division(ood=("gone",)))
     assert found.problems == [(None, "ood must name conditions among fast, slow, got gone")]
     assert found.lines()[-2:] == ["1 problem:", "  ood must name conditions among fast, slow, got gone"]
-    found = inventory(gathered(Wanted(table=three, window=30)))
+    found = inventory(gathered_recordings(Wanted(table=three, window=30)))
     assert [line for line, _ in found.problems] == [2, 3, 4]
     assert found.about["lengths"] is None
-    found = inventory(gathered(Wanted(table=three, window=8)))
+    found = inventory(gathered_recordings(Wanted(table=three, window=8)))
     assert found.problems == [
         (None, "sample_rate must be given where files do not say it, got None and 'a.npy'")
     ]

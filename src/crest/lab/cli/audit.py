@@ -91,7 +91,7 @@ def audit_model(
 
     from crest.auditing import audit
     from crest.checks.arguments import require
-    from crest.systems.recordings.gathering import Wanted, gathered
+    from crest.systems.recordings.gathering import Wanted, gathered_recordings
     from crest.systems.recordings.loading import joined
 
     words_aside(json)
@@ -106,7 +106,7 @@ def audit_model(
             table=data, folder=signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
             events=events, key=key,
         )  # fmt: skip
-        found_there = gathered(wanted)
+        found_there = gathered_recordings(wanted)
         # Nothing below asks for the rate, so nobody need know it.
         windows = joined(dataclasses.replace(found_there, rate=found_there.rate or 1.0, silent=[]))
     # Windows of all recordings, and not of the first ones alone.

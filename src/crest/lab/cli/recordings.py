@@ -85,7 +85,7 @@ def check_table(
     json
         Print JSON.
     """
-    from crest.systems.recordings.gathering import Wanted, gathered
+    from crest.systems.recordings.gathering import Wanted, gathered_recordings
     from crest.systems.recordings.inventory import Division, inventory
 
     if no_time and time is not None:
@@ -100,7 +100,7 @@ def check_table(
     division = (
         None if ood is None else Division(ood=tuple(ood), id_by=id_by, id_fraction=id_fraction, gap=gap)
     )
-    found = inventory(gathered(wanted), division, cut=window is not None)
+    found = inventory(gathered_recordings(wanted), division, cut=window is not None)
     if json:
         problems = [{found.place: line, "reason": reason} for line, reason in found.problems]
         print(json_text.dumps({**found.about, "problems": problems}, indent=2))

@@ -20,7 +20,7 @@ systems_app = App(
 # A development seed: reported results use 0 to 9.
 SEED = 1000
 MOST_ROWS = 20
-PICTURES = (".png", ".pdf", ".svg")
+_PICTURES = (".png", ".pdf", ".svg")
 
 
 @systems_app.command(name="list")
@@ -109,7 +109,7 @@ def _splits(system: str, regime: str, seed: int, folder: Path | None, path: Path
     if system != "cwru" and folder is not None:
         raise ValueError(f"folder is for the recordings of cwru: {system} is simulated, got {str(folder)!r}")
     made = make_system(system, regime, **({"folder": folder} if system == "cwru" else {}))
-    require_output("output", path, PICTURES)
+    require_output("output", path, _PICTURES)
     return made.splits(seed) if system == "cwru" else made.splits(seed, Sizes(train=512))
 
 

@@ -11,7 +11,7 @@ SENTENCE = (
 )
 HEADLINE = ("SG-Drive", "Impact")
 """The systems of the first number."""
-NUMBERS = 3
+LEAD_NUMBERS = 3
 """How many numbers there are room for."""
 
 
@@ -46,7 +46,7 @@ def lead_of(pieces: Sequence[Piece]) -> Lead:
         (piece.name, chart) for piece in pieces for chart in piece.shown.charts if chart.name == "teaser"
     ]
     name, picture = pictures[0] if pictures else ("", None)
-    return Lead(sentence=SENTENCE, numbers=tuple(numbers[:NUMBERS]), picture=picture, piece=name)
+    return Lead(sentence=SENTENCE, numbers=tuple(numbers[:LEAD_NUMBERS]), picture=picture, piece=name)
 
 
 def _rows(pieces: Mapping[str, Piece], piece: str, table: str) -> list[dict[str, str]]:

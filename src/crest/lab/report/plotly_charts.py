@@ -14,7 +14,7 @@ from crest.pages.colours import colour, faded
 
 # Pixels. The page's script keeps a panel at its height, however much room the legend takes.
 PANEL, GAP, TOP, BOTTOM = 280, 100, 48, 100
-TITLE = 24
+TITLE_LETTERS = 24
 """Letters in a line of a small panel's title."""
 WORD = 22
 """Height of a word on the upright axis."""
@@ -98,7 +98,7 @@ def _layout(chart: Chart, columns: int, panel_height: int) -> dict[str, Any]:
             }
             if panel.horizontal:
                 layout[f"xaxis{suffix}"]["zeroline"] = True
-        layout["annotations"].append(_title(panel, suffix, TITLE if columns > 2 else None))
+        layout["annotations"].append(_title(panel, suffix, TITLE_LETTERS if columns > 2 else None))
     return layout
 
 

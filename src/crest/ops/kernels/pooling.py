@@ -3,7 +3,7 @@
 import numpy as np
 
 from crest.ops.kernels.lanes import LANES, flags, put, splat, take
-from crest.ops.kernels.tiles import BLOCK, channels, compiled, first_valid
+from crest.ops.kernels.tiles import TILE_STEPS, channels, compiled, first_valid
 
 
 @compiled
@@ -31,13 +31,13 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
             origin[c] = series[start * D + c]
         selected[:] = 0
         everything[:] = 0
-        for block in range(start, T, BLOCK):
+        for block in range(start, T, TILE_STEPS):
             for channel in range(0, padded, LANES):
                 width, flagged = min(LANES, D - channel), chosen[b, channel * T :]
                 # A power of two: what many large features add up to stays within the range of the dtype.
-                first, share = take(origin, channel), splat(features.dtype.type(1 / BLOCK))
+                first, share = take(origin, channel), splat(features.dtype.type(1 / TILE_STEPS))
                 inside, overall = first - first, first - first
-                for t in range(block, min(block + BLOCK, T)):
+                for t in range(block, min(block + TILE_STEPS, T)):
                     if not masked or own[t]:
                         value = (channels(series, t * D + channel, width, spare) - first) * share
                         overall = overall + value
@@ -45,8 +45,8 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
                 put(part, 0, inside)
                 put(part, LANES, overall)
                 for c in range(LANES):
-                    selected[channel + c] += part[c] * float(BLOCK)
-                    everything[channel + c] += part[LANES + c] * float(BLOCK)
+                    selected[channel + c] += part[c] * float(TILE_STEPS)
+                    everything[channel + c] += part[LANES + c] * float(TILE_STEPS)
         for c in range(D):
             rest = everything[c] - selected[c]
             pooled[b, c] = inner[b, c] * selected[c] + outer[b, c] * rest + level[b, c] * origin[c]

@@ -14,7 +14,7 @@ from crest.ops.kernels.lanes import (
     take,
     where_from,
 )
-from crest.ops.kernels.tiles import BLOCK, compiled
+from crest.ops.kernels.tiles import TILE_STEPS, compiled
 
 # So many rows are counted where a series is longer, until the threshold is known roughly.
 _SAMPLE = 2048
@@ -184,8 +184,8 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
 def _widened(series, T, limit, dilation, own, masked, peaks, out):
     """Which steps of a tile reach the limit, or are near one that does, as bytes."""
     edge = dilation * LANES
-    for block in range(0, T, BLOCK):
-        steps = min(BLOCK, T - block)
+    for block in range(0, T, TILE_STEPS):
+        steps = min(TILE_STEPS, T - block)
         lo, hi = max(block - dilation, 0), min(block + steps + dilation, T)
         peaks[: (lo - block) * LANES + edge] = 0
         peaks[(hi - block) * LANES + edge :] = 0
@@ -214,7 +214,7 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
     T = residual.shape[1] // padded
     threshold, number = np.empty(LANES, residual.dtype), np.empty(LANES, residual.dtype)
     wanted, found, top = np.empty(LANES), np.empty(LANES, np.int64), np.empty(LANES, residual.dtype)
-    peaks = np.empty((min(BLOCK, T) + 2 * dilation) * LANES, np.uint8)
+    peaks = np.empty((min(TILE_STEPS, T) + 2 * dilation) * LANES, np.uint8)
     for b in range(begin, end):
         own = valid[b if masked else 0]
         for channel in range(0, padded, LANES):
@@ -233,9 +233,9 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
             limit = take(threshold, 0)
             _widened(series, T, limit, dilation, own, masked, peaks, out)
             size[b, channel : channel + width] = 0
-            for block in range(0, T, BLOCK):
+            for block in range(0, T, TILE_STEPS):
                 passed = limit - limit
-                for t in range(block, min(block + BLOCK, T)):
+                for t in range(block, min(block + TILE_STEPS, T)):
                     passed = passed + flags(out, t * LANES, limit)
                 put(number, 0, passed)
                 for c in range(width):

@@ -14,7 +14,7 @@ from crest.ops.kernels.lanes import (
     total,
     where_above,
 )
-from crest.ops.kernels.tiles import BLOCK, channels, compiled, first_valid, inlined
+from crest.ops.kernels.tiles import TILE_STEPS, channels, compiled, first_valid, inlined
 
 
 @compiled
@@ -177,8 +177,8 @@ def _average(residual, T, D, sums, delta, share, lanes, profile):
     for c in range(len(share)):
         share[c] = 1 / (max(sums[c], delta) * D) if c < D else 0
     # Tile by tile: side by side, their rows would lie in the same few lines of a cache.
-    for block in range(0, T, BLOCK):
-        steps = min(BLOCK, T - block)
+    for block in range(0, T, TILE_STEPS):
+        steps = min(TILE_STEPS, T - block)
         lanes[:] = 0
         for channel in range(0, len(share), LANES):
             own = take(share, channel)
@@ -205,11 +205,11 @@ def _residual_row(
     origin, scale = np.empty(padded, series.dtype), np.empty(padded, series.dtype)
     _origin_and_scale(series, T, D, start, valid, masked, origin, scale)
     sums, peaks, counts = np.zeros((2, padded)), np.zeros(padded, series.dtype), np.zeros(padded)
-    most = min(BLOCK, T)
+    most = min(TILE_STEPS, T)
     rows = _aligned((most + 2 * halo + 4) * LANES, series)
     smooth = _aligned((most + 4) * LANES, series)
-    for block in range(0, T, BLOCK):
-        steps = min(BLOCK, T - block)
+    for block in range(0, T, TILE_STEPS):
+        steps = min(TILE_STEPS, T - block)
         lo, hi = max(block - halo, 0), min(block + steps + halo, T)
         rows[: (lo - block + halo) * LANES] = 0
         rows[(hi - block + halo) * LANES :] = 0

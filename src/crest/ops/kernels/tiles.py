@@ -12,7 +12,7 @@ import numba
 
 from crest.ops.kernels.lanes import LANES, take
 
-BLOCK = 512
+TILE_STEPS = 512
 """Steps of a block."""
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -8,7 +8,7 @@ from pathlib import Path
 from crest.checks.arguments import require
 from crest.systems.recordings.labels import class_names
 from crest.systems.recordings.rows import Recording, SignalFolder, common_rate, common_value, read_rows
-from crest.systems.recordings.selection import Selection, checked_columns, checked_time
+from crest.systems.recordings.selection import ColumnSelection, checked_columns, checked_time
 from crest.systems.recordings.table import Columns, Problem, RecordingTable, read_table, require_columns
 
 
@@ -71,7 +71,7 @@ class Gathered:
         return f"sample_rate must be given where files do not say it, got None and {file!r}"
 
 
-def gathered(wanted: Wanted) -> Gathered:
+def gathered_recordings(wanted: Wanted) -> Gathered:
     r"""Every row of the table with its file.
 
     Raises:
@@ -81,10 +81,10 @@ def gathered(wanted: Wanted) -> Gathered:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = (Path(folder) / "table.csv").write_text("file,label\nnone.npy,0.5\n")
-        ...     gathered(Wanted(table=Path(folder) / "table.csv", window=4)).problems[0].line
+        ...     gathered_recordings(Wanted(table=Path(folder) / "table.csv", window=4)).problems[0].line
         2
     """
-    selection = Selection(
+    selection = ColumnSelection(
         wanted.key, checked_columns(wanted.columns), checked_time(wanted.time), wanted.largest
     )
     table = read_table(Path(wanted.table))

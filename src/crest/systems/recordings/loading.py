@@ -8,7 +8,7 @@ import numpy as np
 
 from crest.checks.doors import door_leaving
 from crest.systems.base import Trajectories
-from crest.systems.recordings.gathering import Gathered, Wanted, gathered
+from crest.systems.recordings.gathering import Gathered, Wanted, gathered_recordings
 from crest.systems.recordings.rows import Recording
 from crest.systems.recordings.table import Columns, refuse_problems
 from crest.systems.recordings.windows import cut_windows, window_starts
@@ -81,7 +81,7 @@ def load_recordings(
         >>> data, data.extra["start"].tolist()
         (Trajectories(2 x 4 steps x 1 channels (channel 0)), [0, 4])
     """
-    found = gathered(
+    found = gathered_recordings(
         Wanted(
             table=table, folder=folder, window=window, hop=hop, sample_rate=sample_rate, channels=channels, file=file,
             label=label, condition=condition, events=events, proxy=proxy, key=key, columns=columns, time=time,

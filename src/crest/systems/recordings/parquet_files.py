@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from crest.systems.archives import require_room
 from crest.systems.recordings.optional import optional_module
-from crest.systems.recordings.selection import Content, Selection, planned
+from crest.systems.recordings.selection import ColumnSelection, Content, planned
 
 
-def read_parquet(path: Path, selection: Selection) -> Content:
+def read_parquet(path: Path, selection: ColumnSelection) -> Content:
     """The columns of a Parquet file that are wanted. Dates and durations become seconds from the first of them.
 
     Raises:
@@ -23,7 +23,7 @@ def read_parquet(path: Path, selection: Selection) -> Content:
         >>> table = optional_module("pyarrow", "this example").table({"t": [0.0, 0.1], "x": [1, 2]})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     parquet.write_table(table, Path(folder) / "a.parquet")
-        ...     read_parquet(Path(folder) / "a.parquet", Selection()).array.tolist()
+        ...     read_parquet(Path(folder) / "a.parquet", ColumnSelection()).array.tolist()
         [[0.0, 1.0], [0.1, 2.0]]
     """
     parquet = optional_module("pyarrow.parquet", "a Parquet signal")

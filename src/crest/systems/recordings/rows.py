@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from crest.systems.recordings.labels import class_number
 from crest.systems.recordings.resampling import rate_ratio, resampled, resampled_events
-from crest.systems.recordings.selection import Selection
+from crest.systems.recordings.selection import ColumnSelection
 from crest.systems.recordings.signal_files import Signal, read_signal
 from crest.systems.recordings.table import Columns, Problem, RecordingTable, Row, finite_number
 from crest.systems.recordings.time_axis import same_rate
@@ -26,7 +26,7 @@ class SignalFolder(NamedTuple):
     """Where the signals are, and how they are read."""
 
     folder: Path
-    selection: Selection
+    selection: ColumnSelection
     window: int
     """Samples that a signal must have at least."""
     sample_rate: float | None = None

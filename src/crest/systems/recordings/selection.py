@@ -10,7 +10,7 @@ from crest.checks.arguments import require
 from crest.systems.recordings.time_axis import counts_samples, rate_of_times, rises_evenly, seconds_by_name
 
 
-class Selection(NamedTuple):
+class ColumnSelection(NamedTuple):
     """What is wanted of a signal file; `read_signal` says what its parts mean."""
 
     key: str | None = None
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
         return tuple(sorted(wanted))
 
 
-class Chosen(NamedTuple):
+class ChosenColumns(NamedTuple):
     """The channels (T,) or (T, C) of a file, and what its time column tells."""
 
     array: npt.NDArray[Any]
@@ -89,7 +89,7 @@ def checked_time(time: str | int | bool) -> str | int | bool:
 
 
 def planned(
-    selection: Selection, names: tuple[str, ...] | None, width: int, dated: frozenset[int] = frozenset()
+    selection: ColumnSelection, names: tuple[str, ...] | None, width: int, dated: frozenset[int] = frozenset()
 ) -> Plan:
     """What to read of a file with these columns.
 
@@ -105,7 +105,7 @@ def planned(
         ValueError: A column does not exist, two could be the time, or none is left for a channel.
 
     Example:
-        >>> planned(Selection(), ("t", "x", "y"), 3)
+        >>> planned(ColumnSelection(), ("t", "x", "y"), 3)
         Plan(channels=(1, 2), time=0, search=False)
     """
     chosen = None
@@ -141,19 +141,19 @@ def planned(
     return Plan(chosen, time, search)
 
 
-def chosen_columns(content: Content, selection: Selection) -> Chosen:
+def chosen_columns(content: Content, selection: ColumnSelection) -> ChosenColumns:
     """The channels of what was read, and the rate that its time column tells.
 
     Example:
         >>> table = np.stack([np.arange(9) / 50, np.ones(9)], axis=1)
-        >>> found = chosen_columns(Content(table, names=("t", "x")), Selection())
+        >>> found = chosen_columns(Content(table, names=("t", "x")), ColumnSelection())
         >>> found.array.shape, found.sample_rate, found.channels
         ((9, 1), 50.0, ('x',))
     """
     array = content.array
     # Not a signal: whoever wants samples says so.
     if array.ndim not in (1, 2) or array.size == 0 or array.dtype.kind not in "iuf":
-        return Chosen(array, content.sample_rate, content.names, None)
+        return ChosenColumns(array, content.sample_rate, content.names, None)
     array = array.reshape(len(array), -1)
     read = content.read or tuple(range(array.shape[1]))
     width = len(content.names) if content.names is not None else 1 + max(read)
@@ -176,7 +176,7 @@ def chosen_columns(content: Content, selection: Selection) -> Chosen:
     places = [read.index(place) for place in channels]
     if places != list(range(array.shape[1])):
         array = np.take(array, places, axis=1)
-    return Chosen(array, rate, names, called)
+    return ChosenColumns(array, rate, names, called)
 
 
 def _is_time(column: Callable[[int], npt.NDArray[Any]], read: tuple[int, ...], counted: bool) -> bool:

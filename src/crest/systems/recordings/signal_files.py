@@ -16,8 +16,8 @@ from crest.systems.recordings.mat_files import mat_arrays, read_mat
 from crest.systems.recordings.optional import optional_module
 from crest.systems.recordings.parquet_files import read_parquet
 from crest.systems.recordings.selection import (
+    ColumnSelection,
     Content,
-    Selection,
     checked_columns,
     checked_time,
     chosen_columns,
@@ -74,7 +74,7 @@ def read_signal(
         (5, 1)
     """
     path = Path(path)
-    selection = Selection(key, checked_columns(columns), checked_time(time), largest)
+    selection = ColumnSelection(key, checked_columns(columns), checked_time(time), largest)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name or str(path)!r}")
@@ -163,11 +163,11 @@ def _chosen(names: Iterable[str], key: str | None) -> str:
     return fitting[0]
 
 
-def _npy(path: Path, selection: Selection) -> Content:
+def _npy(path: Path, selection: ColumnSelection) -> Content:
     return Content(read_npy(path, selection.largest))
 
 
-def _npz(path: Path, selection: Selection) -> Content:
+def _npz(path: Path, selection: ColumnSelection) -> Content:
     _require_start(path, b"PK", ".npz")
     headers = archive_headers(path)
     name = _chosen(headers, selection.key)
@@ -186,7 +186,7 @@ def _require_start(path: Path, start: bytes, kind: str) -> None:
         raise ValueError(f"it is {'not a ' + kind if other is None else 'a ' + other} file by its content")
 
 
-def _mat(path: Path, selection: Selection) -> Content:
+def _mat(path: Path, selection: ColumnSelection) -> Content:
     name = _chosen([array.name for array in mat_arrays(path)], selection.key)
     arrays = read_mat(path, [name], selection.largest)
     if name not in arrays:
@@ -195,7 +195,7 @@ def _mat(path: Path, selection: Selection) -> Content:
     return Content(arrays[name].squeeze())
 
 
-def _wav(path: Path, selection: Selection) -> Content:
+def _wav(path: Path, selection: ColumnSelection) -> Content:
     # Samples of a byte become eight of them.
     require_room({path.name: 8 * path.stat().st_size}, selection.largest)
     wavfile = optional_module("scipy.io.wavfile", "a .wav file")
@@ -211,7 +211,7 @@ def _wav(path: Path, selection: Selection) -> Content:
     return Content(array, sample_rate=float(rate))
 
 
-_READERS: dict[str, Callable[[Path, Selection], Content]] = {
+_READERS: dict[str, Callable[[Path, ColumnSelection], Content]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".mat": _mat,

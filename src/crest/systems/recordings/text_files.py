@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crest.systems.archives import require_room
-from crest.systems.recordings.selection import Content, Selection, planned
+from crest.systems.recordings.selection import ColumnSelection, Content, planned
 
 _WITH_COMMA = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
 _HINT = (
@@ -48,7 +48,7 @@ def separator(line: str) -> str | None:
     return None if len(cells) > 1 and all(map(_WITH_COMMA.fullmatch, cells)) else ","
 
 
-def read_text(path: Path, selection: Selection) -> Content:
+def read_text(path: Path, selection: ColumnSelection) -> Content:
     r"""The columns of a .csv or .txt file.
 
     Example:
@@ -56,7 +56,7 @@ def read_text(path: Path, selection: Selection) -> Content:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "a.csv"
         ...     _ = path.write_text("t;x\n0,0;1,5\n0,1;2,5\n")
-        ...     read_text(path, Selection()).array.tolist()
+        ...     read_text(path, ColumnSelection()).array.tolist()
         [[0.0, 1.5], [0.1, 2.5]]
     """
     # Text takes at least two bytes a number, which takes eight in memory.
