@@ -101,9 +101,7 @@ def test_where_the_rule_cannot_tell_the_model_stays_as_it_is(model: nn.Module) -
     x = HELD_OUT_JOINED[0]
     assert torch.equal(found.model(x), copy.deepcopy(model).eval()(x))
     assert found.model is not model
-    assert "The rule cannot tell. No candidate is clearly better than a constant" in str(found).replace(
-        "\n ", ""
-    )
+    assert "No remedy was tried, so there was nothing to choose from." in str(found).replace("\n ", "")
 
     assert set(found.skipped) == set(others)
     assert all("fit=" in why for why in found.skipped.values())

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from crest.checks.doors import door, door_leaving
+from crest.checks.doors import door_leaving
 from crest.readouts.base import Readout
 from crest.replacement.conventions import known_convention, seen_convention
 from crest.replacement.slot import Convention, Layout, PoolingSlot
@@ -85,7 +85,7 @@ def replace_pooling(
     return model
 
 
-@door
+@door_leaving("readout")
 def slot_for(
     layer: nn.Module,
     path: str,

@@ -338,7 +338,7 @@ def test_a_table_says_where_it_goes_on(visit: Callable[..., Any]) -> None:
     wide = tab.locator(".scroll").last
     wide.scroll_into_view_if_needed()
     tab.wait_for_function("[...document.querySelectorAll('.scroll')].at(-1).hasAttribute('data-right')")
-    before = wide.locator("tbody th").bounding_box()
+    before = wide.locator("tbody th").bounding_box()["x"]
     wide.evaluate("(box) => { box.scrollLeft = 200; }")
     tab.wait_for_function("[...document.querySelectorAll('.scroll')].at(-1).hasAttribute('data-left')")
-    assert wide.locator("tbody th").bounding_box() == before
+    assert wide.locator("tbody th").bounding_box()["x"] == before
