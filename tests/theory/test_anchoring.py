@@ -155,3 +155,19 @@ def test_bad_arguments_are_named(law, change, message) -> None:
 def test_contrast_needs_a_rest() -> None:
     with pytest.raises(ValueError, match="K must be less than T"):
         contrast_snr_blend(alpha=0.5, precision=0.1, K=100, T=100, epsilon=0.1, s0=1.0)
+
+
+@pytest.mark.parametrize("far", [1e-305, 1e-60, 1e60, 1e305])
+@pytest.mark.parametrize("name", ["K", "s0", "s1", "gamma"])
+def test_numbers_whose_ratios_leave_float64_are_refused_by_their_own_names(name: str, far: float) -> None:
+    good = {"precision": 0.5, "K": 4.0, "s0": 1.0, "s1": 1.0, "gamma": 1.0}
+    with pytest.raises(ValueError, match=rf"^{name} must "):
+        anchored_risk_ood(**good | {name: far})
+
+
+def test_at_the_ends_of_the_reach_every_risk_is_a_number() -> None:
+    ends = [1e-50, 1.0, 1e50]
+    s0, s1, K, gamma, precision = np.meshgrid(ends, ends, [1.0, 1e50], [1e-50, 1.0], [0.0, 1e-50, 1.0])
+    with np.errstate(all="raise", under="ignore"):
+        risk = anchored_risk_ood(precision, K, s0=s0, s1=s1, gamma=gamma)
+    assert ((risk >= 0) & (risk <= 1.25)).all()

@@ -11,6 +11,7 @@ from crest.checks.arguments import as_numbers
 from crest.checks.doors import door
 from crest.floats import Floats, Numbers, Values
 from crest.theory.dilution import risk_ood_from_snr
+from crest.theory.reach import as_cue, as_noise, as_sparsity, as_steps
 
 
 @door
@@ -22,8 +23,8 @@ def anchored_snr(precision: Numbers, K: Numbers, s0: Numbers) -> Values:
         1.0
     """
     precision = as_numbers("precision", precision, "lie in [0, 1]")
-    K = as_numbers("K", K, "be 1 or more")
-    s0 = as_numbers("s0", s0, "be positive")
+    K = as_steps("K", K)
+    s0 = as_noise("s0", s0)
     return precision**2 * K / s0**2
 
 
@@ -48,8 +49,8 @@ def anchored_risk_ood(
         0.5
     """
     event = anchored_snr(precision, K, s0)
-    s1 = as_numbers("s1", s1, "be positive")
-    gamma = as_numbers("gamma", gamma, "lie in (0, 1]")
+    s1 = as_noise("s1", s1)
+    gamma = as_cue(gamma)
     return risk_ood_from_snr(event, (1 - np.asarray(precision)) * gamma**2 * np.asarray(K) / s1**2)
 
 
@@ -58,9 +59,9 @@ def _selection(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """The four arguments as arrays, if T steps with epsilon T events allow such a selection."""
     pi = as_numbers("precision", precision, "lie in [0, 1]")
-    K = as_numbers("K", K, "be 1 or more")
-    T = as_numbers("T", T, "be 1 or more")
-    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
+    K = as_steps("K", K)
+    T = as_steps("T", T)
+    epsilon = as_sparsity(epsilon)
     if np.any(K >= T if rest else K > T):
         raise ValueError(f"K must be {'less than' if rest else 'at most'} T, got K = {K} and T = {T}")
     slack = 1e-9 * T
@@ -99,7 +100,7 @@ def anchored_snr_blend(
     """
     pi, K, T, epsilon = _selection(precision, K, T, epsilon, rest=False)
     alpha = as_numbers("alpha", alpha, "lie in [0, 1]")
-    s0 = as_numbers("s0", s0, "be positive")
+    s0 = as_noise("s0", s0)
     signal = alpha * pi + (1 - alpha) * epsilon
     return signal**2 / (s0**2 * (alpha**2 / K + (1 - alpha**2) / T))
 
@@ -144,6 +145,6 @@ def contrast_snr_blend(
     """
     pi, K, T, epsilon = _selection(precision, K, T, epsilon, rest=True)
     alpha = as_numbers("alpha", alpha, "lie in [0, 1]")
-    s0 = as_numbers("s0", s0, "be positive")
+    s0 = as_noise("s0", s0)
     signal = alpha * (pi - epsilon) * T / (T - K) + (1 - alpha) * epsilon
     return signal**2 / (s0**2 * (alpha**2 * T / (K * (T - K)) + (1 - alpha) ** 2 / T))

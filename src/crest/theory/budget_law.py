@@ -5,10 +5,11 @@ It speaks of the event channel alone. Arguments are numbers or arrays and broadc
 
 import numpy as np
 
-from crest.checks.arguments import as_numbers, require
+from crest.checks.arguments import require
 from crest.checks.doors import door
 from crest.floats import Floats, Numbers, Values
 from crest.theory.anchoring import anchored_snr
+from crest.theory.reach import as_noise, as_steps
 from crest.theory.two_channel import fit_reader, reader_risk
 
 
@@ -20,8 +21,8 @@ def best_precision(K: Numbers, L: Numbers) -> Values:
         >>> print(best_precision([5, 10, 20], 10))
         [1.  1.  0.5]
     """
-    K = as_numbers("K", K, "be 1 or more")
-    L = as_numbers("L", L, "be 1 or more")
+    K = as_steps("K", K)
+    L = as_steps("L", L)
     return np.minimum(1.0, L / K)
 
 
@@ -48,7 +49,7 @@ def best_budget(L: Numbers) -> Values:
         10.0
     """
     # `+ 0.0` gives a scalar for a scalar, as the other laws do
-    return as_numbers("L", L, "be 1 or more") + 0.0
+    return as_steps("L", L) + 0.0
 
 
 @door
@@ -63,7 +64,7 @@ def simulated_budget_risk(K: int, L: int, s0: float, n: int, generator: np.rando
     """
     require("n", n, "be a whole number, 1 or more")
     precision = best_precision(K, L)
-    spread = as_numbers("s0", s0, "be positive") / np.sqrt(K)
+    spread = as_noise("s0", s0) / np.sqrt(K)
 
     def draw() -> tuple[Floats, Floats]:
         y = generator.standard_normal(n)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crest.checks.arguments import as_numbers
 from crest.checks.doors import door
 from crest.floats import Numbers, Values
+from crest.theory.reach import as_cue, as_noise, as_ratio, as_sparsity, as_steps
 
 
 class ReaderWeights(NamedTuple):
@@ -29,9 +29,9 @@ def event_snr(*, epsilon: Numbers, T: Numbers, s0: Numbers) -> Values:
         >>> print(event_snr(epsilon=0.1, T=100, s0=2.0).round(3))
         0.25
     """
-    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
-    T = as_numbers("T", T, "be 1 or more")
-    s0 = as_numbers("s0", s0, "be positive")
+    epsilon = as_sparsity(epsilon)
+    T = as_steps("T", T)
+    s0 = as_noise("s0", s0)
     return epsilon**2 * T / s0**2
 
 
@@ -43,14 +43,14 @@ def background_snr(*, epsilon: Numbers, T: Numbers, s1: Numbers, gamma: Numbers)
         >>> print(background_snr(epsilon=0.1, T=100, s1=3.0, gamma=1.0).round(3))
         10.0
     """
-    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
+    epsilon = as_sparsity(epsilon)
     return (1 - epsilon) * _full_background_snr(T, s1, gamma)
 
 
 def _full_background_snr(T: Numbers, s1: Numbers, gamma: Numbers) -> Values:
-    T = as_numbers("T", T, "be 1 or more")
-    s1 = as_numbers("s1", s1, "be positive")
-    gamma = as_numbers("gamma", gamma, "lie in (0, 1]")
+    T = as_steps("T", T)
+    s1 = as_noise("s1", s1)
+    gamma = as_cue(gamma)
     return gamma**2 * T / s1**2
 
 
@@ -65,8 +65,8 @@ def risk_ood_from_snr(event: Numbers, background: Numbers) -> Values:
         >>> print(risk_ood_from_snr(np.float64(0.0), np.float64(1.0)))
         1.25
     """
-    event = as_numbers("event", event, "be 0 or more")
-    background = as_numbers("background", background, "be 0 or more")
+    event = as_ratio("event", event)
+    background = as_ratio("background", background)
     total = event + background
     return ((1 + background) / (1 + total)) ** 2 + total / (1 + total) ** 2
 
@@ -146,7 +146,7 @@ def credit_share_order(*, epsilon: Numbers, T: Numbers, s0: Numbers, s1: Numbers
         2.0
     """
     share = credit_share(epsilon=epsilon, T=T, s0=s0, s1=s1, gamma=gamma)
-    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
+    epsilon = as_sparsity(epsilon)
     return (1 - share) * (2 + epsilon / (1 - epsilon))
 
 
@@ -178,8 +178,8 @@ def sensitivity_ratio(*, epsilon: Numbers, s0: Numbers, s1: Numbers, gamma: Numb
         >>> print(sensitivity_ratio(epsilon=0.01, s0=1.0, s1=8.0, gamma=0.5).round(3))
         1.28
     """
-    epsilon = as_numbers("epsilon", epsilon, "lie in (0, 1)")
-    s0 = as_numbers("s0", s0, "be positive")
-    s1 = as_numbers("s1", s1, "be positive")
-    gamma = as_numbers("gamma", gamma, "lie in (0, 1]")
+    epsilon = as_sparsity(epsilon)
+    s0 = as_noise("s0", s0)
+    s1 = as_noise("s1", s1)
+    gamma = as_cue(gamma)
     return epsilon * s1**2 / (gamma * s0**2)
