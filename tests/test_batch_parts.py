@@ -1,5 +1,6 @@
 """One reader of batches for audit, repair, re-anchoring and watch."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,15 @@ def test_only_numbers_become_tensors() -> None:
     assert as_tensor("targets", None) is None
     with pytest.raises(ValueError, match=r"^targets must be numbers, got an array of <U1"):
         as_tensor("targets", np.array(["a"]))
+
+
+def test_targets_under_a_name_of_their_own_do_not_get_lost_in_silence() -> None:
+    batch = {"x": torch.zeros(2, 5, 1), "wear": torch.ones(2)}
+    with pytest.warns(UserWarning, match=r"name no targets .* wear is not read.*keys="):
+        assert parts_of(batch).targets is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # What is named, or not there at all, is no surprise.
+        assert parts_of(batch, keys=("x", "wear", "mask")).targets is not None
+        assert parts_of({"x": batch["x"], "y": batch["wear"], "machine": batch["wear"]}).targets is not None
+        assert parts_of({"x": batch["x"]}).targets is None

@@ -1,7 +1,7 @@
 """Axis letters and shape aliases of tensors, and what follows from them: the widest dtype, the valid steps.
 
 N trajectories, B batch, T steps, S steps of features where strides make them fewer, C input channels, D feature
-channels. With jaxtyping installed (it is a
+channels, K classes. With jaxtyping installed (it is a
 development dependency) the test run checks every alias at every call; without it they are plain tensors.
 """
 
@@ -47,6 +47,10 @@ StridedScores: TypeAlias = Float[Tensor, "B S"]
 """One number per step, at another rate than its signal's."""
 PerTrajectory: TypeAlias = Float[Tensor, " B"]
 """One number per trajectory."""
+Logits: TypeAlias = Float[Tensor, "B K"]
+"""One number per trajectory and class."""
+Answers: TypeAlias = PerTrajectory | Logits
+"""What a head gives: a number for each trajectory, or logits where the labels are classes."""
 StepCounts: TypeAlias = Int[Tensor, "B T"]
 """One whole number per step."""
 Counts: TypeAlias = Int[Tensor, " B"]

@@ -1,5 +1,6 @@
 """Batches as people have them, tensors, arrays, tuples or dicts, read in one way wherever they are brought."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -189,6 +190,13 @@ def _by_names(batch: Mapping[str, Any], argument: str) -> tuple[Any, Any, Any]:
             )
         found.append(batch[there[0]] if there else None)
     inputs, targets, mask = found
+    unread = [str(key) for key in batch if not any(key in names for names in _NAMES.values())]
+    if targets is None and unread:
+        warnings.warn(
+            f"{argument} name no targets ({', '.join(_NAMES['targets'])}), so there are none: {', '.join(unread)} "
+            "is not read. If it holds them, give keys=(inputs, targets, mask).",
+            stacklevel=2,
+        )
     return inputs, targets, mask
 
 

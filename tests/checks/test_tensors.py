@@ -8,6 +8,7 @@ from crest.checks.tensors import (
     as_flags,
     as_mask,
     as_per_trajectory,
+    is_several,
     predictions,
     require_finite,
     require_floating,
@@ -141,8 +142,10 @@ def test_predictions() -> None:
     assert torch.equal(
         predictions(lambda x: x.sum((1, 2))[:, None], torch.ones(2, 3, 4)), torch.full((2,), 12.0)
     )
-    with pytest.raises(ValueError, match=r"^function must return a tensor of shape \(B,\) .* got \(2, 3\)$"):
-        predictions(lambda x: x.sum(-1), torch.ones(2, 3, 4))
+    with pytest.raises(
+        ValueError, match=r"^function must return a tensor of shape \(B,\) .* got \(2, 3, 4\)$"
+    ):
+        predictions(lambda x: x, torch.ones(2, 3, 4))
 
 
 class Flagged(nn.Module):
@@ -175,3 +178,47 @@ def test_in_a_trace_rank_and_spreading_sizes_are_all_that_is_asked() -> None:
         require_traced("mask", torch.ones(2, 5, 1), "(B, T)", 2, torch.zeros(2, 5, 3))
     with pytest.raises(ValueError, match="over all trajectories"):
         require_traced("mask", torch.ones(1, 5), "(B, T)", 2, torch.zeros(2, 5, 3))
+
+
+SEVERAL = torch.arange(6.0).reshape(2, 1, 3)
+"""Two trajectories whose first step is what a function with three outputs gives."""
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (1, [1.0, 4.0]),
+        (torch.tensor([0, 2]), [0.0, 5.0]),
+        (torch.tensor(2), [2.0, 5.0]),
+    ],
+)
+def test_a_target_chooses_an_output(target: int | Tensor, expected: list[float]) -> None:
+    assert predictions(lambda x: x[:, 0], SEVERAL, target).tolist() == expected
+    assert is_several(SEVERAL[:, 0], 2)
+    assert not is_several(SEVERAL[:, 0], 3)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (None, r"\(B,\) or \(B, 1\), B = 2, got \(2, 3\): target= says which of its outputs is asked for$"),
+        (3, r"^target must lie in \[0, 2\], the outputs of function, got 3$"),
+        (-1, r"^target must lie in \[0, 2\], the outputs of function, got -1$"),
+        (True, r"^target must be a whole number, or hold whole numbers, got torch.bool$"),
+        (
+            torch.tensor([0.0, 1.0]),
+            r"^target must be a whole number, or hold whole numbers, got torch.float32$",
+        ),
+        (torch.tensor([0, 1, 2]), r"^target must be .* tensor of shape \(B,\) = \(2,\), got \(3,\)$"),
+    ],
+)
+def test_targets_that_are_refused(target: int | Tensor | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        predictions(lambda x: x[:, 0], SEVERAL, target)
+
+
+def test_a_target_needs_outputs_to_choose_from() -> None:
+    with pytest.raises(
+        ValueError, match=r"^function must return .* \(B, K\), B = 2, where target is given, got \(2,\)$"
+    ):
+        predictions(lambda x: x.sum((1, 2)), SEVERAL, 0)

@@ -436,3 +436,14 @@ def test_each_measure_takes_flags_of_zeros_and_ones(measure: Callable[..., Tenso
     assert torch.equal(chance_level(events.long(), mask.to(torch.uint8)), chance_level(events, mask))
     with pytest.raises(ValueError, match="events must hold booleans or the integers 0 and 1, got 3"):
         measure(scores, 3 * events.long())
+
+
+def test_the_rows_of_a_head_give_the_credit_of_a_class() -> None:
+    """Two kinds of steps, each of which speaks for one of two classes; what both rows share says nothing."""
+    features = torch.zeros(2, 6, 2)
+    features[:, 1, 0] = features[:, 4, 1] = 1.0
+    weight = torch.tensor([[4.0, 2.0], [2.0, 4.0]])
+    events = torch.zeros(2, 6, dtype=torch.bool)
+    events[:, 4] = True
+    of_class = credit(features, (weight - weight.mean(0))[torch.tensor([1, 0])], events)
+    assert of_class.cie.tolist() == of_class.ecm.round().tolist() == [1.0, 0.0]

@@ -5,7 +5,15 @@ import torch
 from hypothesis import settings
 from torch import Tensor
 
-from crest.probes import DeletionCurve, deletion, deletion_by, error_without, evaluating, interpolate_out
+from crest.probes import (
+    DeletionCurve,
+    deletion,
+    deletion_by,
+    error_without,
+    evaluating,
+    interpolate_out,
+    macro_f1,
+)
 from crest.probes.deletion import highest_rated
 from stranger import Stranger
 
@@ -266,3 +274,40 @@ def test_messages_of_several_ratings(changes: dict[str, object], message: str) -
     arguments = {"inputs": inputs, "targets": targets, "ratings": {"a": torch.zeros(2, 10)}} | changes
     with pytest.raises(ValueError, match=message):
         deletion_by(third_step, **arguments)
+
+
+def two_classes(inputs: Tensor) -> Tensor:
+    """Logits (B, 2): the second class is a bump at step 2."""
+    return torch.stack((torch.ones(len(inputs)), third_step(inputs)), 1)
+
+
+def test_what_a_classifier_loses_is_told_by_wrong_classes_or_by_one_output() -> None:
+    inputs, classes, ratings = torch.zeros(2, 10, 1), torch.tensor([1, 0]), torch.zeros(2, 10)
+    inputs[0, 2] = 8.0
+    ratings[:, 2] = 1.0
+    # Without its bump, the first is taken for the other class.
+    curve = deletion(two_classes, inputs, classes, ratings, [0.1])
+    assert curve.errors == (0.0, 0.5)
+    assert deletion_by(two_classes, inputs, classes, {"a": ratings}, [0.1])["a"] == curve
+    by_f1 = deletion(two_classes, inputs, classes, ratings, [0.1], error=lambda p, t: 1 - macro_f1(p, t))
+    assert by_f1.errors == pytest.approx((0.0, 2 / 3))
+    one = deletion(two_classes, inputs, torch.tensor([8.0, 0.0]), ratings, [0.1], target=1)
+    assert one.errors == pytest.approx((0.0, (8**2 / 2) ** 0.5))
+    each = deletion_by(
+        two_classes,
+        inputs,
+        torch.tensor([8.0, 1.0]),
+        {"a": ratings},
+        [0.1],
+        events=ratings > 0,
+        target=classes,
+    )
+    assert each["a"].errors == each["events"].errors == pytest.approx(one.errors)
+
+
+def test_a_classifier_needs_classes_or_a_target() -> None:
+    inputs, removed = torch.zeros(2, 10, 1), torch.zeros(2, 10, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"got \(2, 2\): target= says which of its outputs is asked for"):
+        error_without(two_classes, inputs, torch.tensor([0.5, 1.0]), removed)
+    with pytest.raises(ValueError, match="got the numbers of the classes themselves: leave target out"):
+        error_without(two_classes, inputs, torch.tensor([0, 1]), removed, target=torch.tensor([0, 1]))

@@ -1,9 +1,13 @@
 """One number for how far predictions are from targets."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from sklearn.metrics import accuracy_score, f1_score
+from torch import Tensor
 
-from crest.probes.errors import rmse, rmse_or_error_rate
+from crest.probes.errors import error_rate, macro_f1, rmse, rmse_or_error_rate
 
 
 def test_numbers_are_compared_by_their_root_mean_square() -> None:
@@ -27,3 +31,43 @@ def test_logits_by_the_share_of_wrong_classes() -> None:
 def test_predictions_of_another_length() -> None:
     with pytest.raises(ValueError, match="predictions must be"):
         rmse_or_error_rate(torch.zeros(3), torch.zeros(2))
+
+
+@pytest.mark.parametrize("classes", [2, 7])
+def test_classes_are_scored_as_by_scikit_learn(classes: int) -> None:
+    """Of seven classes and twelve trajectories, some do not occur and some only as answers."""
+    for seed in range(5):
+        numbers = torch.Generator().manual_seed(1000 + seed)
+        logits = torch.randn(12, classes, generator=numbers, dtype=torch.float64)
+        targets = torch.randint(0, classes, (12,), generator=numbers)
+        found = logits.argmax(1)
+        assert error_rate(logits, targets).item() == pytest.approx(1 - accuracy_score(targets, found))
+        wanted = f1_score(targets, found, average="macro", zero_division=0)
+        assert macro_f1(logits, targets).item() == pytest.approx(wanted)
+        # As deletion hands them over, and as a column.
+        assert macro_f1(logits, targets.double()[:, None]) == macro_f1(logits, targets)
+        assert rmse_or_error_rate(logits, targets[:, None]) == error_rate(logits, targets)
+
+
+@pytest.mark.parametrize("error", [error_rate, macro_f1])
+@pytest.mark.parametrize(
+    ("predictions", "targets", "message"),
+    [
+        (torch.zeros(2), torch.zeros(2), r"predictions must be logits of shape \(B, K\).*got \(2,\)"),
+        (torch.zeros(2, 1), torch.zeros(2), r"predictions must be logits .* got \(2, 1\)"),
+        (torch.zeros(2, 3), torch.zeros(3), r"targets must be .* B = 2, got \(3,\)"),
+        (
+            torch.zeros(2, 3),
+            torch.tensor([0, 3]),
+            "numbers of classes from 0 to 2, .* got torch.int64 from 0 to 3",
+        ),
+        (torch.zeros(2, 3), torch.tensor([0.5, 1.0]), "numbers of classes from 0 to 2, .* from 0.5 to 1.0"),
+        (torch.zeros(0, 3), torch.zeros(0), "numbers of classes from 0 to 2, one or more, got none"),
+        (torch.zeros(2, 3), torch.tensor([True, False]), "numbers of classes .* got torch.bool"),
+    ],
+)
+def test_what_is_no_class_is_refused(
+    error: Callable[[Tensor, Tensor], Tensor], predictions: Tensor, targets: Tensor, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        error(predictions, targets)

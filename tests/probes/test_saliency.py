@@ -90,3 +90,24 @@ def test_messages_about_the_inputs() -> None:
         saliency(linear, torch.ones(3, 4, 2, dtype=torch.int64))
     with pytest.raises(ValueError, match="reduce must be one of l2, l1, max, got 'mean'"):
         saliency(linear, torch.randn(3, 4, 2), "mean")
+
+
+def three_classes(inputs: Tensor) -> Tensor:
+    """Logits of three classes: class k reads step k, and weighs it with k + 1."""
+    return inputs[:, :3].sum(-1) * torch.tensor([1.0, 2.0, 3.0])
+
+
+def test_a_target_chooses_the_class_whose_gradient_is_taken() -> None:
+    inputs = torch.randn(2, 4, 1)
+    assert saliency(three_classes, inputs, target=1).tolist() == [[0.0, 2.0, 0.0, 0.0]] * 2
+    each = saliency(three_classes, inputs, target=torch.tensor([0, 2]))
+    assert each.tolist() == [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 3.0, 0.0]]
+    with pytest.raises(ValueError, match=r"got \(2, 3\): target= says which of its outputs"):
+        saliency(three_classes, inputs)
+
+
+def test_a_target_means_what_it_means_in_captum() -> None:
+    captum = pytest.importorskip("captum.attr")
+    inputs, target = torch.randn(2, 4, 1), torch.tensor([2, 1])
+    theirs = captum.Saliency(three_classes).attribute(inputs, target=target)
+    torch.testing.assert_close(saliency(three_classes, inputs, target=target), theirs.squeeze(-1))

@@ -178,11 +178,15 @@ def require_known(owner: str, kind: str, given: Iterable[str], known: Iterable[s
         >>> require_known("windowed", "option", {"window": 8, "speed": 3}, ["width", "window"])
         Traceback (most recent call last):
         ValueError: windowed has no option speed; it has width, window
+        >>> require_known("windowed", "option", {"windwo": 8}, ["width", "window"])
+        Traceback (most recent call last):
+        ValueError: windowed has no option windwo; it has width, window: did you mean 'window'?
     """
     known = tuple(known)
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise ValueError(f"{owner} has no {kind} {', '.join(unknown)}; it has {', '.join(known)}")
+        meant = _meant(unknown[0], known) if len(unknown) == 1 else ""
+        raise ValueError(f"{owner} has no {kind} {', '.join(unknown)}; it has {', '.join(known)}{meant}")
 
 
 def require_shape(name: str, value: Any, letters: str, expected: Sequence[int | None]) -> None:

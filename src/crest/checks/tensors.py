@@ -165,11 +165,65 @@ def as_per_trajectory(subject: str, value: object, trajectories: int) -> Tensor:
     raise ValueError(f"{subject} a tensor of shape (B,) or (B, 1), B = {trajectories}, got {got}")
 
 
-def predictions(function: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
-    """The function's answer as (B,), if it is one number per trajectory.
+def predictions(
+    function: Callable[[Tensor], Tensor], inputs: Tensor, target: int | Tensor | None = None
+) -> Tensor:
+    """The function's answer as (B,), if it is one number per trajectory; with a target, that output of (B, K).
+
+    Args:
+        function: any callable.
+        inputs: what it is asked about.
+        target: which of the K outputs, one for all trajectories or one for each, (B,).
 
     Example:
         >>> predictions(lambda x: x.sum(1), torch.ones(2, 3, 1))
         tensor([3., 3.])
+        >>> predictions(lambda x: x[:, 0], torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]), torch.tensor([0, 1]))
+        tensor([1., 4.])
     """
-    return as_per_trajectory("function must return", function(inputs), len(inputs))
+    answer: object = function(inputs)
+    if target is not None:
+        return _chosen(answer, len(inputs), target)
+    try:
+        return as_per_trajectory("function must return", answer, len(inputs))
+    except ValueError as error:
+        if not is_several(answer, len(inputs)):
+            raise
+        raise ValueError(f"{error}: target= says which of its outputs is asked for") from error
+
+
+def is_several(answer: object, trajectories: int) -> bool:
+    """Whether an answer has several outputs for each trajectory, (B, K), such as logits.
+
+    Example:
+        >>> is_several(torch.zeros(2, 3), 2), is_several(torch.zeros(2, 1), 2)
+        (True, False)
+    """
+    return (
+        isinstance(answer, Tensor)
+        and answer.ndim == 2
+        and len(answer) == trajectories
+        and answer.shape[1] > 1
+    )
+
+
+def _chosen(answer: object, trajectories: int, target: int | Tensor) -> Tensor:
+    """The output (B,) that the target chooses among those of (B, K)."""
+    if not isinstance(answer, Tensor) or answer.ndim != 2 or len(answer) != trajectories:
+        got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+        raise ValueError(
+            f"function must return a tensor of shape (B, K), B = {trajectories}, where target is given, got {got}"
+        )
+    asked = torch.as_tensor(target, device=answer.device)
+    if asked.dtype == torch.bool or asked.is_floating_point() or asked.is_complex():
+        raise ValueError(f"target must be a whole number, or hold whole numbers, got {asked.dtype}")
+    if asked.shape not in {(), (trajectories,)}:
+        raise ValueError(
+            f"target must be a whole number or a tensor of shape (B,) = ({trajectories},), got {tuple(asked.shape)}"
+        )
+    outside = asked[(asked < 0) | (asked >= answer.shape[1])]
+    if outside.numel():
+        raise ValueError(
+            f"target must lie in [0, {answer.shape[1] - 1}], the outputs of function, got {outside[0].item()}"
+        )
+    return answer.gather(1, asked.to(torch.int64).expand(trajectories)[:, None])[:, 0]

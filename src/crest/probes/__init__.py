@@ -16,7 +16,7 @@ from crest.probes.credit import (
     step_scores,
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without
-from crest.probes.errors import rmse, rmse_or_error_rate
+from crest.probes.errors import error_rate, macro_f1, rmse, rmse_or_error_rate
 from crest.probes.exchange import exchange_test
 from crest.probes.exchanged import Exchange
 from crest.probes.rates import events_at, scores_at
@@ -38,6 +38,7 @@ __all__ = [
     "credit_of_scores",
     "deletion",
     "deletion_by",
+    "error_rate",
     "error_without",
     "evaluating",
     "event_credit_mass",
@@ -45,6 +46,7 @@ __all__ = [
     "exchange_test",
     "in_batches",
     "interpolate_out",
+    "macro_f1",
     "positive_credit",
     "precision_at_event_rate",
     "rmse",

@@ -186,7 +186,8 @@ def credit(
 
     Args:
         features: (B, T, D), what the readout pools. Padded steps may hold anything, NaN included.
-        pooled: (B, D), what the readout returned.
+        pooled: (B, D), what the readout returned. In its place, the rows of a classifier's head ask which steps speak for
+            a class: `(head.weight - head.weight.mean(0))[classes]`.
         events: (B, T), booleans or 0/1 integers; events on padded steps are ignored. They are those of the
             features: where strides leave fewer steps than the inputs have, see `crest.events_at`.
         mask: (B, T), True (or 1) where a step is valid; all of them by default.

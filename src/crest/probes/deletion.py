@@ -16,12 +16,13 @@ from crest.checks.tensors import (
     as_flags,
     as_mask,
     as_per_trajectory,
+    is_several,
     predictions,
     require_finite,
     require_series,
     require_tensor,
 )
-from crest.probes.errors import rmse
+from crest.probes.errors import ErrorOf, are_classes, rmse_or_error_rate
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
 
@@ -92,7 +93,8 @@ def deletion(
     fractions: Sequence[float] = FRACTIONS,
     *,
     mask: Tensor | None = None,
-    error: Callable[[Tensor, Tensor], Tensor] = rmse,
+    target: int | Tensor | None = None,
+    error: ErrorOf = rmse_or_error_rate,
 ) -> DeletionCurve:
     """Error of the function as ever more of the highest-rated steps are interpolated out.
 
@@ -100,15 +102,18 @@ def deletion(
     steps, such as the true events, use `error_without`.
 
     Args:
-        function: Any callable from (B, T, C) to (B,) or (B, 1); called without gradients. One that needs
-            the mask closes over it. Put a model in evaluation mode first: in training mode, batch
+        function: Any callable from (B, T, C) to (B,), (B, 1) or logits (B, K); called without gradients. One that
+            needs the mask closes over it. Put a model in evaluation mode first: in training mode, batch
             normalisation and CREST's pooled budget would learn from the deleted inputs.
         inputs: (B, T, C).
         targets: (B,) or (B, 1).
         ratings: (B, T), higher goes first: credit scores, attention weights, saliency.
         fractions: Shares of each trajectory's valid steps, increasing, in [0, 1].
         mask: (B, T), True where a step is valid; padded steps are neither removed nor used.
-        error: From (predictions, targets), both (B,), to one number.
+        target: Which of K outputs is compared with the targets: a whole number, or one for each trajectory, (B,).
+            Without it, (B, K) are logits and the targets are classes.
+        error: From predictions and targets to one number. Unless given, the root mean square error, and for logits
+            (B, K) the share of wrong classes.
 
     Example:
         >>> inputs = torch.tensor([[[0.0], [8.0], [0.0], [0.0]]])
@@ -132,7 +137,8 @@ def deletion(
     ranks = _ranks(ratings, valid)
     removals = (_among_the_first(ranks, fraction, valid) for fraction in points)
     errors = tuple(
-        error_without(function, inputs, targets, removed, valid, error=error) for removed in removals
+        error_without(function, inputs, targets, removed, valid, target=target, error=error)
+        for removed in removals
     )
     return DeletionCurve(fractions=points, errors=errors)
 
@@ -147,21 +153,23 @@ def deletion_by(
     *,
     events: Tensor | None = None,
     mask: Tensor | None = None,
-    error: Callable[[Tensor, Tensor], Tensor] = rmse,
+    target: int | Tensor | None = None,
+    error: ErrorOf = rmse_or_error_rate,
 ) -> dict[str, DeletionCurve]:
     """Curves of `deletion` by what chose the steps: each of the ratings, and the true events where they are known.
 
     The curve under "events" has two points: nothing removed, and all event steps.
 
     Args:
-        function: as in `deletion`, with `inputs`, `targets`, `fractions`, `mask` and `error`.
+        function: as in `deletion`.
         inputs: (B, T, C).
         targets: (B,) or (B, 1).
         ratings: (B, T) each, by name: credit, the readout's own weights, random numbers to compare with.
         fractions: Shares of each trajectory's valid steps, increasing, in [0, 1].
         events: (B, T), booleans or 0/1 integers; no curve without them.
         mask: (B, T), True where a step is valid.
-        error: From (predictions, targets), both (B,), to one number.
+        target: as in `deletion`.
+        error: as in `deletion`.
 
     Example:
         >>> inputs, random = torch.tensor([[[0.0], [8.0], [0.0], [0.0]]]), torch.tensor([[0.1, 0.2, 0.9, 0.5]])
@@ -174,7 +182,7 @@ def deletion_by(
     if not ratings and events is None:
         raise ValueError("ratings must hold at least one rating where no events are given, got none")
     curves = {
-        name: deletion(function, inputs, targets, rating, fractions, mask=mask, error=error)
+        name: deletion(function, inputs, targets, rating, fractions, mask=mask, target=target, error=error)
         for name, rating in ratings.items()
     }
     if events is None:
@@ -183,11 +191,32 @@ def deletion_by(
     valid = valid_steps(as_mask(mask, inputs), inputs[..., 0])
     removed = as_flags("events", events, inputs) & valid
     errors = tuple(
-        error_without(function, inputs, targets, steps, valid, error=error)
+        error_without(function, inputs, targets, steps, valid, target=target, error=error)
         for steps in (torch.zeros_like(removed), removed)
     )
     share = float(removed.sum() / valid.sum().clamp(min=1))
     return {**curves, "events": DeletionCurve(fractions=(0.0, share), errors=errors)}
+
+
+def _answer(
+    function: Callable[[Tensor], Tensor], inputs: Tensor, targets: Tensor, target: int | Tensor | None
+) -> Tensor:
+    """Predictions (B,), or logits (B, K) as they are where nobody asks for one of them and the targets are classes."""
+    if target is None:
+        answer = function(inputs)
+        if is_several(answer, len(inputs)) and are_classes(targets, answer.shape[1]):
+            return answer
+        return predictions(lambda _: answer, inputs)
+    if (
+        isinstance(target, Tensor)
+        and target.shape == targets.shape
+        and bool((target.cpu() == targets.cpu()).all())
+    ):
+        raise ValueError(
+            "targets must be what the output that target chooses should be, got the numbers of the classes themselves: "
+            "leave target out for the share of wrong classes"
+        )
+    return predictions(function, inputs, target)
 
 
 @door
@@ -198,7 +227,8 @@ def error_without(
     remove_mask: Tensor,
     mask: Tensor | None = None,
     *,
-    error: Callable[[Tensor, Tensor], Tensor] = rmse,
+    target: int | Tensor | None = None,
+    error: ErrorOf = rmse_or_error_rate,
 ) -> float:
     """Error of the function after the given steps were interpolated out.
 
@@ -216,7 +246,7 @@ def error_without(
         changed = interpolate_out(inputs.detach(), remove_mask, mask)
         wanted = as_per_trajectory("targets must be", targets, len(inputs))
         require_finite("targets", wanted)
-        answer = predictions(function, changed)
+        answer = _answer(function, changed, wanted, target)
         require_finite("predictions of function", answer)
         dtype = at_least_float32(answer, wanted)
         found: Any = error(answer.to(dtype), wanted.to(answer.device, dtype))

@@ -31,6 +31,68 @@ def rmse(prediction: Tensor, target: Tensor) -> Tensor:
 
 
 @door
+def error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
+    """Share of wrong classes: the highest of logits (B, K) is the answer, the targets (B,) are numbers of classes.
+
+    Example:
+        >>> error_rate(torch.tensor([[2.0, 1.0], [0.0, 3.0]]), torch.tensor([0, 0]))
+        tensor(0.5000)
+    """
+    found, wanted = _classes(predictions, targets)
+    return (found != wanted).to(at_least_float32(predictions)).mean()
+
+
+@door
+def macro_f1(predictions: Tensor, targets: Tensor) -> Tensor:
+    """Mean over classes of the F1 of logits (B, K): each class counts the same, however rare it is. More is better.
+
+    F1 is the harmonic mean of precision and recall. The mean is over the classes that occur, as targets or as answers.
+
+    Example:
+        >>> always_first = torch.tensor([[2.0, 1.0]]).expand(4, 2)
+        >>> targets = torch.tensor([0, 0, 0, 1])
+        >>> error_rate(always_first, targets), macro_f1(always_first, targets)
+        (tensor(0.2500), tensor(0.4286))
+    """
+    found, wanted = _classes(predictions, targets)
+    classes = torch.arange(predictions.shape[1], device=wanted.device)[:, None]
+    answered, true = found == classes, wanted == classes
+    count = answered.sum(1) + true.sum(1)
+    # Twice the hits over both counts is the harmonic mean of precision and recall.
+    scores = (2 * (answered & true).sum(1)).to(at_least_float32(predictions)) / count.clamp(min=1)
+    return scores[count > 0].mean()
+
+
+def _classes(predictions: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Classes that were answered and those that are true, both (B,)."""
+    numbers = not predictions.is_complex() and predictions.dtype != torch.bool
+    if predictions.ndim != 2 or predictions.shape[1] < 2 or not numbers:
+        raise ValueError(
+            "predictions must be logits of shape (B, K), K = 2 or more, got "
+            f"{tuple(predictions.shape)} of {predictions.dtype}"
+        )
+    wanted = as_per_trajectory("targets must be", targets, len(predictions)).to(predictions.device)
+    if not len(wanted) or not are_classes(wanted, predictions.shape[1]):
+        kind = "none" if not len(wanted) else f"{wanted.dtype} from {wanted.min()} to {wanted.max()}"
+        raise ValueError(
+            f"targets must be numbers of classes from 0 to {predictions.shape[1] - 1}, one or more, got {kind}"
+        )
+    return predictions.argmax(1), wanted.to(torch.int64)
+
+
+def are_classes(targets: Tensor, classes: int) -> bool:
+    """Whether all targets are numbers of so many classes: 0, 1, ..., as whole numbers or as floats.
+
+    Example:
+        >>> are_classes(torch.tensor([0.0, 2.0]), 3), are_classes(torch.tensor([0.5]), 3), are_classes(torch.tensor([3]), 3)
+        (True, False, False)
+    """
+    if targets.is_complex() or targets.dtype == torch.bool:
+        return False
+    return bool(((targets == targets.floor()) & (targets >= 0) & (targets < classes)).all())
+
+
+@door
 def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
     """Root mean square error of predictions (B,) or (B, 1); for logits (B, K), the share of wrong classes.
 
@@ -45,7 +107,7 @@ def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
             f"{targets.dtype} of {targets.ndim} axes"
         )
     if predictions.ndim == 2 and predictions.shape[1] > 1:
-        return (predictions.argmax(1) != targets).to(torch.float32).mean()
+        return error_rate(predictions, targets)
     predictions = as_per_trajectory("predictions must be", predictions, len(targets))
     dtype = at_least_float32(predictions, targets)
     return rmse(predictions.to(dtype), targets.to(dtype))

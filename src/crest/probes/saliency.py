@@ -14,7 +14,13 @@ _ORDERS = {"l2": 2.0, "l1": 1.0, "max": float("inf")}
 
 
 @door
-def saliency(function: Callable[[Tensor], Tensor], inputs: Tensor, reduce: str = "l2") -> StepScores:
+def saliency(
+    function: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    reduce: str = "l2",
+    *,
+    target: int | Tensor | None = None,
+) -> StepScores:
     """Size of the input gradient at each step, (B, T), non-negative, without a graph.
 
     The outputs are summed over the batch before the gradient is taken, so the trajectories must not
@@ -24,19 +30,22 @@ def saliency(function: Callable[[Tensor], Tensor], inputs: Tensor, reduce: str =
     `torch.backends.cudnn.flags(enabled=False)`.
 
     Args:
-        function: Any callable from (B, T, C) to (B,) or (B, 1).
+        function: Any callable from (B, T, C) to (B,) or (B, 1); to (B, K) with a target.
         inputs: (B, T, C).
         reduce: Norm over the channels of a step: "l2", "l1" or "max".
+        target: Which of K outputs the gradient is of, such as a class: a whole number, or one for each trajectory, (B,).
 
     Example:
         >>> saliency(lambda x: 3 * x[:, 1, 0] + 4 * x[:, 1, 1], torch.zeros(1, 2, 2))
         tensor([[0., 5.]])
+        >>> saliency(lambda x: x[:, 0], torch.zeros(1, 2, 2), target=1)
+        tensor([[1., 0.]])
     """
     require_choice("reduce", reduce, _ORDERS)
     require_series("inputs", inputs, "(B, T, C)")
     with torch.inference_mode(False), torch.enable_grad():
         leaf = inputs.detach().clone().requires_grad_()
-        total = predictions(function, leaf).sum()
+        total = predictions(function, leaf, target).sum()
         gradient = torch.autograd.grad(total, leaf, allow_unused=True)[0] if total.requires_grad else None
     if gradient is None:
         raise ValueError(
