@@ -49,6 +49,11 @@ def test_events_must_be_boolean() -> None:
 def test_splits_must_fit_together() -> None:
     with pytest.raises(ValueError, match=r"ood must have the steps and channels of train, \(10, 2\)"):
         Splits(train=data(), id=data(), ood=data(steps=11))
+    named = dataclasses.replace(data(), y=np.zeros(6), classes=("ok", "worn"))
+    with pytest.raises(
+        ValueError, match=r"id must have the classes of train, \('ok', 'worn'\), got \('worn', 'ok'\)"
+    ):
+        Splits(train=named, id=dataclasses.replace(named, classes=("worn", "ok")), ood=named)
 
 
 def test_sizes_are_checked() -> None:

@@ -74,3 +74,20 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_threads(system: str) -> 
 def test_bad_parameters_are_refused_by_name(system: type, change: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         system(**change)
+
+
+@pytest.mark.parametrize("system", SIMULATORS)
+def test_a_threshold_makes_classes_of_the_same_trajectories(system: str) -> None:
+    numbers, classes = (SIMULATORS[system](threshold=at).splits(1000, SMALL) for at in (None, 0.5))
+    assert numbers.train.classes == ()
+    assert len(classes.train.classes) == 2
+    for name in ("train", "id", "ood"):
+        one, two = getattr(numbers, name), getattr(classes, name)
+        for same in ("x", "events", "proxy"):
+            np.testing.assert_array_equal(getattr(one, same), getattr(two, same))
+        # The median of the label is 0, since it is uniform around it.
+        np.testing.assert_array_equal(two.y, one.y >= 0)
+        np.testing.assert_array_equal(two.extra["label"], one.y)
+    assert SIMULATORS[system](threshold=0.9).splits(1000, SMALL).train.y.mean() < 0.3
+    with pytest.raises(ValueError, match=r"threshold must lie in \(0, 1\), got 1\.0"):
+        SIMULATORS[system](threshold=1.0)

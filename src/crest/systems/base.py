@@ -125,6 +125,10 @@ class Splits:
     def __post_init__(self) -> None:
         for name in ("id", "ood"):
             other: Trajectories = getattr(self, name)
+            if other.classes != self.train.classes:
+                raise ValueError(
+                    f"{name} must have the classes of train, {self.train.classes}, got {other.classes}"
+                )
             if other.channels != self.train.channels or other.x.shape[1:] != self.train.x.shape[1:]:
                 raise ValueError(
                     f"{name} must have the steps and channels of train, {self.train.x.shape[1:]} "

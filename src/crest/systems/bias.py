@@ -1,11 +1,13 @@
-"""The collection bias of the simulators: a smooth cue that follows the label, until it does not."""
+"""Labels of the simulators and their collection bias: a smooth cue that follows the label, until it does not."""
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from crest.checks.arguments import require
+from crest.systems.base import Trajectories
 
 # our choice: docs/choices.md#cue
 CUE_CLIP = 2.5
@@ -40,3 +42,35 @@ def biased_labels(n: int, generator: np.random.Generator, correlation: float, br
     y, stranger = ((2 * place - 1) * np.sqrt(3) for place in (share, other))
     cue = correlation * (stranger if broken else y) + np.sqrt(1 - correlation**2) * noise
     return Labels(share, y, np.clip(cue, -CUE_CLIP, CUE_CLIP))
+
+
+def by_class(
+    data: Trajectories,
+    share: npt.NDArray[np.float64],
+    threshold: float | None,
+    names: tuple[str, ...],
+) -> Trajectories:
+    """The same trajectories with a class for a label: the second from `threshold` of the label's range on, else the first.
+
+    The signals, events and cue stay as they are, and `extra["label"]` keeps the number. Without a threshold nothing changes.
+
+    Args:
+        data: trajectories whose label is a number.
+        share: (N,), the place of each label in its range, as in `Labels`.
+        threshold: in (0, 1); 0.5 is the median.
+        names: of the two classes.
+
+    Example:
+        >>> data = Trajectories(x=np.zeros((2, 4, 1)), y=np.array([-1.0, 1.0]), sample_rate=1.0, channels=("a",))
+        >>> by_class(data, np.array([0.2, 0.8]), 0.5, ("no fault", "fault")).y
+        array([0., 1.])
+    """
+    if threshold is None:
+        return data
+    return dataclasses.replace(
+        data,
+        y=(share >= threshold).astype(np.float64),
+        classes=names,
+        source=f"{data.source}, {names[1]} from {threshold:g} of its range on",
+        extra={**data.extra, "label": data.y},
+    )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from crest.checks.arguments import require_fields
 from crest.checks.doors import door
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
-from crest.systems.bias import CUE_CLIP, biased_labels
+from crest.systems.bias import CUE_CLIP, biased_labels, by_class
 from crest.systems.kernels.gear import simulate_gear
 
 
@@ -88,6 +88,9 @@ class GearSystem:
     """Whether the speed is seen only during events, as by a pulse per turn that marks the faulty tooth."""
     response_noise: float = 0.005
     """Noise of transmission error and rate, over the static transmission error."""
+    threshold: float | None = None
+    """Place in the range of the severity, in (0, 1), from which on a unit counts as faulty; 0.5 is the median. The label is
+    then the class. None: the label is the severity itself."""
 
     def __post_init__(self) -> None:
         require_fields(self, "be a whole number, 2 or more", "steps", "teeth")
@@ -104,6 +107,8 @@ class GearSystem:
         shares = ["drive_share", "load_wave", "ripple", "stiffness_loss", "least_severity"]
         require_fields(self, "lie in [0, 1]", *shares)
         require_fields(self, "be True or False", "cue_on_event")
+        if self.threshold is not None:
+            require_fields(self, "lie in (0, 1)", "threshold")
         if self.worn_teeth > self.teeth:
             raise ValueError(f"worn_teeth must be at most teeth = {self.teeth}, got {self.worn_teeth}")
         turn = 2 * np.pi * self.natural_frequency / self.sample_rate / self.substeps
@@ -118,6 +123,11 @@ class GearSystem:
                 "sample_rate must resolve the tooth-pass frequency, at least two samples per tooth, "
                 f"got {self.sample_rate:g} Hz for up to {top_speed * self.teeth:.0f} Hz"
             )
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes that the labels number; none where the label is the severity."""
+        return () if self.threshold is None else ("no fault", "fault")
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, in-distribution and out-of-distribution trajectories of one seed."""
@@ -152,7 +162,7 @@ class GearSystem:
             ],
             axis=-1,
         )
-        return Trajectories(
+        data = Trajectories(
             x=x.astype(np.float32),
             y=labels.y,
             events=events,
@@ -162,6 +172,7 @@ class GearSystem:
             source="SG-Drive, simulated: severity of a single-tooth fault",
             extra={"severity": severity, "load": load},
         )
+        return by_class(data, labels.share, self.threshold, self.classes)
 
     def simulate(  # noqa: PLR0917
         self,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from crest.checks.arguments import require_fields
 from crest.checks.doors import door
 from crest.systems.base import Sizes, Splits, Trajectories, simulated_splits
-from crest.systems.bias import biased_labels
+from crest.systems.bias import biased_labels, by_class
 from crest.systems.kernels.impact import simulate_impact
 
 
@@ -70,6 +70,9 @@ class ImpactSystem:
     """Shortest and longest period of the drift, in samples."""
     response_noise: float = 0.01
     """Noise of position, velocity and a tenth of the acceleration."""
+    threshold: float | None = None
+    """Place in the range of the log stiffness, in (0, 1), from which on a wall counts as stiff; 0.5 is the median. The label is
+    then the class. None: the label is the log stiffness itself."""
 
     def __post_init__(self) -> None:
         require_fields(self, "be a whole number, 2 or more", "steps", "samples_per_period")
@@ -79,6 +82,8 @@ class ImpactSystem:
         amounts = ["gap", "half_range", "wall_damping", "cue_noise", "drift", "response_noise"]
         require_fields(self, "be 0 or more", *amounts, "position_offset")
         require_fields(self, "be finite", "center")
+        if self.threshold is not None:
+            require_fields(self, "lie in (0, 1)", "threshold")
         shortest, longest = self.drift_periods
         if not 2 <= shortest <= longest < math.inf:
             raise ValueError(f"drift_periods must be 2 <= shortest <= longest, got {self.drift_periods}")
@@ -105,6 +110,11 @@ class ImpactSystem:
         """Samples per unit of time."""
         return self.samples_per_period * self.drive_frequency / (2 * np.pi)
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes that the labels number; none where the label is the log stiffness."""
+        return () if self.threshold is None else ("soft", "stiff")
+
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, in-distribution and out-of-distribution trajectories of one seed."""
         return simulated_splits("impact", self.trajectories, seed, sizes)
@@ -130,7 +140,7 @@ class ImpactSystem:
                 f"gap must be within reach of the drive, got {missing} of {n} trajectories without a contact at "
                 f"gap = {self.gap}, drive_amplitude = {self.drive_amplitude}"
             )
-        return Trajectories(
+        data = Trajectories(
             x=(measured + spread * noise).astype(np.float32),
             y=labels.y,
             events=self.events(core),
@@ -140,6 +150,7 @@ class ImpactSystem:
             source="impact oscillator, simulated: log stiffness of the wall",
             extra={"core": core, "log_stiffness": log_stiffness, "amplitude": amplitude},
         )
+        return by_class(data, labels.share, self.threshold, self.classes)
 
     def _drifts(self, n: int, generator: np.random.Generator) -> npt.NDArray[np.float64]:
         """A slow wave (n, T) for each trajectory."""

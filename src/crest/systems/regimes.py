@@ -4,7 +4,8 @@ Each changes one thing that matters against the default: how strong the cue is, 
 how sparse the events are, and how much the background (ripple, load, sensors) or the event itself (contact
 sharpness) helps or hides them. In each the event reader of `decodability` still reads the target out of
 distribution; settings where it does not (a spur gear's ripple of 0.12, half the stiffness loss, walls four
-times as hard) are left out. `OUTSIDE` are the two that the paper itself puts outside of CREST's reach.
+times as hard) are left out. `severe` is the second setting of each: the cue misleads a pooled reader to be
+no better than a guess, or worse. `OUTSIDE` are the two that the paper itself puts outside of CREST's reach.
 """
 
 from typing import Any
@@ -14,6 +15,7 @@ from crest.checks.doors import door
 from crest.systems.cwru import CwruSystem
 from crest.systems.gear import GearSystem
 from crest.systems.impact import ImpactSystem
+from crest.systems.recordings.system import RecordingsSystem
 
 REGIMES: dict[str, dict[str, dict[str, Any]]] = {
     "gear": {
@@ -29,6 +31,7 @@ REGIMES: dict[str, dict[str, dict[str, Any]]] = {
         "steady_load": {"load_wave": 0.0},
         "diffuse_wear": {"worn_teeth": 12},
         "cue_on_event": {"cue_on_event": True},
+        "severe": {"cue_correlation": -1.0, "cue_noise": 0.3},
     },
     "impact": {
         "default": {},
@@ -44,6 +47,7 @@ REGIMES: dict[str, dict[str, dict[str, Any]]] = {
         "full_range": {"sensor_range": 10.0},
         "known_zero": {"position_offset": 0.0},
         "wide_cue": {"amplitude_spread": 0.12},
+        "severe": {"amplitude_spread": 0.12},
     },
 }
 """Changes against the defaults, by system and regime."""
@@ -84,14 +88,16 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
 @door
 def make_system(
     system: str, setting: str = "default", **changes: Any
-) -> GearSystem | ImpactSystem | CwruSystem:
-    """The system in a named setting, with further changes of its parameters.
+) -> GearSystem | ImpactSystem | CwruSystem | RecordingsSystem:
+    """The system in a named setting, with further changes of its parameters. `recordings` are one's own.
 
     Example:
         >>> make_system("gear", "coarse_mesh", teeth=20).teeth
         20
     """
-    require_choice("system", system, SYSTEMS)
-    require_choice(f"regime of {system}", setting, SETTINGS[system])
-    require_known(system, "parameter", changes, SYSTEMS[system].__dataclass_fields__)
-    return SYSTEMS[system](**{**SETTINGS[system][setting], **changes})
+    kinds = {**SYSTEMS, "recordings": RecordingsSystem}
+    settings = SETTINGS.get(system, {"default": {}})
+    require_choice("system", system, kinds)
+    require_choice(f"regime of {system}", setting, settings)
+    require_known(system, "parameter", changes, kinds[system].__dataclass_fields__)
+    return kinds[system](**{**settings[setting], **changes})

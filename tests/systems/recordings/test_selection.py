@@ -3,7 +3,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crest.systems.recordings.selection import ColumnSelection, Content, chosen_columns, planned
+from crest.systems.recordings.selection import (
+    ColumnSelection,
+    Content,
+    checked_columns,
+    chosen_columns,
+    planned,
+)
 from crest.systems.recordings.signal_files import read_signal
 
 COUNT = 12
@@ -103,3 +109,9 @@ def test_wrong_arguments_are_named(tmp_path: Path, options: dict, reason: str) -
     np.save(tmp_path / "a.npy", both())
     with pytest.raises(ValueError, match=reason):
         read_signal(tmp_path / "a.npy", **options)
+
+
+@pytest.mark.unchecked
+def test_an_array_is_no_name_of_a_column() -> None:
+    with pytest.raises(ValueError, match=r"columns must be a list of names or numbers, got \[array\(0\)\]"):
+        checked_columns([np.array(0)])

@@ -77,3 +77,28 @@ def test_a_bad_text_is_refused_by_name(tmp_path: Path, text: str, reason: str) -
     (tmp_path / "a.txt").write_text(text)
     with pytest.raises(ValueError, match=f"file 'a.txt' cannot be read: .*{reason}"):
         read_signal(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("when,x\n", "2024-05-01T12:00:{:06.3f}Z,{}.5\n"),
+        ("timestamp;x\n", "2024-05-01 12:00:{:06.3f};{},5\n"),
+        ("", "2024-05-01T12:00:{:06.3f}+02:00\t{}.5\n"),
+        ("note,when,x\n", "ok,2024-05-01T12:00:{:06.3f},{}.5\n"),
+    ],
+)
+def test_dates_are_times(tmp_path: Path, header: str, row: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(header + "".join(row.format(0.9 + n / 250, n * n % 7) for n in range(60)))
+    found = read_signal(path, columns=["x"] if "note" in header else None)
+    assert found.sample_rate == 250
+    assert found.samples[:4, 0].tolist() == [0.5, 1.5, 4.5, 2.5]
+
+
+@pytest.mark.parametrize("other", ["never", "2024-05-01T12:00:02Z", "2024-05-32T12:00:02"])
+def test_dates_that_are_none_are_told(tmp_path: Path, other: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"when,x\n2024-05-01T12:00:00,1\n2024-05-01T12:00:01,2\n{other},2\n")
+    with pytest.raises(ValueError, match=f"file 'a.csv' cannot be read: .*{other}.* at row 2"):
+        read_signal(path)

@@ -110,6 +110,11 @@ class CwruSystem:
         if len(kept) < 2:
             raise ValueError(f"recordings must leave two diameters to train on, got {sorted(kept)}")
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """None: the label is a diameter."""
+        return ()
+
     def _condition(self, file: RecordingFile) -> float:
         return file.load if self.split == "load" else file.diameter
 

@@ -93,7 +93,7 @@ def inventory(found: Gathered, division: Division | None = None, cut: bool = Tru
                 seed=division.seed,
                 standardise=False,
             )
-            about["split"] = _sizes(splits)
+            about["split"] = _sizes(splits, windows)
         except ValueError as error:
             problems.append((None, str(error)))
     return Inventory(about=about, problems=problems, place=found.table.place)
@@ -130,9 +130,11 @@ def _events(found: Gathered) -> dict[str, float] | None:
     return {"recordings": sum(bool(mask.any()) for mask in masks), "share of steps": round(share, 4)}
 
 
-def _sizes(splits: Splits) -> dict[str, int]:
-    """Windows of each split."""
-    return {"train": len(splits.train), "id": len(splits.id), "ood": len(splits.ood)}
+def _sizes(splits: Splits, windows: int) -> dict[str, int]:
+    """Windows of each split, and of the gaps between training and ID, which are in none."""
+    sizes = {"train": len(splits.train), "id": len(splits.id), "ood": len(splits.ood)}
+    gaps = windows - sum(sizes.values())
+    return sizes | ({"left out as gaps": gaps} if gaps else {})
 
 
 def _words(value: Any) -> str:

@@ -71,7 +71,8 @@ def checked_columns(columns: Sequence[str | int] | None) -> tuple[str | int, ...
     """
     if columns is None:
         return None
-    if not isinstance(columns, list | tuple) or not columns:
+    arrays = isinstance(columns, list | tuple) and any(isinstance(one, np.ndarray) for one in columns)
+    if not isinstance(columns, list | tuple) or not columns or arrays:
         raise ValueError(f"columns must be a list of names or numbers, got {columns!r}")
     for column in columns:
         if not isinstance(column, str):

@@ -67,14 +67,53 @@ def split_by_condition(
             f"trajectories must have recording, start and condition in extra, got no {', '.join(missing)}; "
             "name the column: load_recordings(..., condition=...)"
         )
+    is_ood = _of_conditions(trajectories.extra["condition"], ood)
+    return split_rows(
+        trajectories,
+        is_ood,
+        id_fraction=id_fraction,
+        id_by=id_by,
+        gap=gap,
+        seed=seed,
+        standardise=standardise,
+    )
+
+
+def split_rows(
+    trajectories: Trajectories,
+    is_ood: npt.NDArray[np.bool_],
+    is_id: npt.NDArray[np.bool_] | None = None,
+    *,
+    id_fraction: float = 0.2,
+    id_by: IdBy = "block",
+    gap: float = 1,
+    seed: int = 0,
+    standardise: bool = True,
+) -> Splits:
+    """Train, ID and OOD windows, where it is known which are OOD, and perhaps which are ID.
+
+    Where none is OOD, the ID windows stand in its place too, and `source` says so.
+
+    Args:
+        trajectories: what `load_recordings` returned.
+        is_ood: (N,), True where a window is OOD.
+        is_id: (N,), True where it is ID; by default ID is held out of those that are not OOD, by the rest of the arguments,
+            which are those of `split_by_condition`.
+        id_fraction: share that is held out.
+        id_by: how.
+        gap: between training and held-out windows, in window lengths.
+        seed: of what is held out.
+        standardise: whether labels get mean 0 and variance 1 on the training windows.
+    """
     require("id_fraction", id_fraction, "lie in (0, 1)")
     require("gap", gap, "be 0 or more")
     require_choice("id_by", id_by, get_args(IdBy))
-    is_ood = _of_conditions(trajectories.extra["condition"], ood)
     seen = trajectories[~is_ood]
     generator = rng.generator(seed, f"recordings/id by {id_by}")
     recording, start = seen.extra["recording"], seen.extra["start"]
-    if id_by == "recording":
+    if is_id is not None:
+        held = Holdout(~is_id[~is_ood], is_id[~is_ood], 0)
+    elif id_by == "recording":
         held = held_out_recordings(recording, id_fraction, generator)
     else:
         held = held_out_blocks(recording, start, (1 + gap) * seen.x.shape[1], id_fraction, generator)
@@ -82,9 +121,14 @@ def split_by_condition(
     notes = {
         "train": f"train, {lost} windows left out as gaps, {held.whole} recordings too short to be divided",
         "id": "ID",
-        "ood": "OOD",
+        "ood": "OOD" if is_ood.any() else "ID again, since nothing is OOD",
     }
-    parts = {"train": seen[held.train], "id": seen[held.id], "ood": trajectories[is_ood]}
+    inside = seen[held.id]
+    parts = {
+        "train": seen[held.train],
+        "id": inside,
+        "ood": trajectories[is_ood] if is_ood.any() else inside,
+    }
     parts = {
         name: dataclasses.replace(part, source=f"{part.source}; {notes[name]}")
         for name, part in parts.items()

@@ -3,12 +3,14 @@
 import csv
 import dataclasses
 import math
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 from crest.systems.recordings.optional import optional_module
 
 SHOWN_PROBLEMS = 20
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,7 +53,8 @@ class RecordingTable(NamedTuple):
 def read_table(path: Path) -> RecordingTable:
     r"""The rows of a .csv or .parquet file as text.
 
-    Blank lines of a CSV file are no rows. A row with too few or too many cells is a problem, not an error, so
+    Commas separate the cells of a CSV file, or semicolons where its header has these alone. Between semicolons a number may
+    have a decimal comma, which becomes a point. Blank lines of a CSV file are no rows. A row with too few or too many cells is a problem, not an error, so
     that all problems can be told at once.
 
     Example:
@@ -138,12 +141,15 @@ def _csv_table(path: Path) -> RecordingTable:
     line = 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
+            header = file.readline()
+            file.seek(0)
+            semicolons = ";" in header and "," not in header
+            reader = csv.reader(file, strict=True, delimiter=";" if semicolons else ",")
             columns = tuple(cell.strip() for cell in next(reader, []))
             line = reader.line_num + 1
             for cells in reader:
                 if len(cells) == len(columns):
-                    texts = (cell.strip() for cell in cells)
+                    texts = (_with_point(cell.strip()) if semicolons else cell.strip() for cell in cells)
                     rows.append(Row(line, dict(zip(columns, texts, strict=True))))
                 elif cells:
                     reason = f"must have {len(columns)} cells, as the header has, got {len(cells)}"
@@ -155,6 +161,11 @@ def _csv_table(path: Path) -> RecordingTable:
     except UnicodeDecodeError as error:
         raise ValueError(f"table must be CSV in UTF-8, got {str(path)!r}: {error}") from error
     return RecordingTable(path, "line", columns, rows, problems)
+
+
+def _with_point(cell: str) -> str:
+    """A number with a decimal comma, as spreadsheets write it between semicolons, with a point; other text as it is."""
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _parquet_table(path: Path) -> RecordingTable:

@@ -3,7 +3,8 @@
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from crest.systems.archives import require_room
 from crest.systems.recordings.selection import ColumnSelection, Content, planned
 
 _WITH_COMMA = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
+# As ISO 8601 has them, with a time of day: a day alone tells no rate.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?")
+_DATE_FRACTION = re.compile(r"(?<=:\d\d)[.,]\d+")
 _HINT = (
     "; a comma separates its columns, so where its numbers have decimal commas, separate the columns by ';'"
 )
@@ -72,7 +76,8 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
             raise ValueError(
                 f"its header must name every column (is one an index?), got {', '.join(head.names)!r}"
             )
-        plan = planned(selection, head.names, width) if head.first else None
+        dated = frozenset(place for place, cell in enumerate(head.first) if _DATE.fullmatch(cell))
+        plan = planned(selection, head.names, width, dated) if head.first else None
         # A column of words that nobody asked for is in nobody's way.
         read = None if plan is None or selection.columns is None else plan.read
         if (
@@ -80,18 +85,27 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
             and read is not None
             and plan.search
             and not _is_number(head.first[0], head.delimiter)
+            and 0 not in dated
         ):
             read = tuple(place for place in read if place != 0)
-        lines = (line for _, line in head.lines) if head.delimiter == "," else _with_points(head.lines)
+        lines = (
+            (line for _, line in head.lines)
+            if head.delimiter == ","
+            else _with_points(head.lines, bool(dated))
+        )
+        seconds: dict[int | str, Callable[[str], float]] = {
+            place: _seconds_from(head.first[place]) for place in dated if read is None or place in read
+        }
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # an empty file: refused by its shape
                 array = np.loadtxt(
-                    lines, delimiter=head.delimiter, ndmin=2, comments=None, dtype=np.float64, usecols=read
-                )
+                    lines, delimiter=head.delimiter, ndmin=2, comments=None, dtype=np.float64, usecols=read,
+                    converters=seconds or None, encoding=None,
+                )  # fmt: skip
         except ValueError as error:
             raise ValueError(f"{error}{_hint(head.delimiter)}") from error
-    return Content(array, names=head.names, read=read)
+    return Content(array, names=head.names, read=read, dated=dated)
 
 
 def _head(file: Iterable[str]) -> _Head:
@@ -133,12 +147,27 @@ def _is_number(text: str, delimiter: str | None) -> bool:
     return True
 
 
-def _with_points(lines: Iterable[tuple[int, str]]) -> Iterator[str]:
+def _seconds_from(first: str) -> Callable[[str], float]:
+    """What turns the dates of a column into seconds from the first of them."""
+    begin = datetime.fromisoformat(first)
+
+    def seconds(cell: str) -> float:
+        date = datetime.fromisoformat(cell.strip().strip('"'))
+        if (date.tzinfo is None) != (begin.tzinfo is None):
+            raise ValueError(f"dates must all have a time zone or none, got {first} and {cell}")
+        return (date - begin).total_seconds()
+
+    return seconds
+
+
+def _with_points(lines: Iterable[tuple[int, str]], dated: bool = False) -> Iterator[str]:
     """The lines with decimal points; a file that has both marks is refused, since one may mean thousands."""
     comma = point = 0
     for number, line in lines:
-        comma = comma or number * ("," in line)
-        point = point or number * ("." in line)
+        # The fraction of a second may have either.
+        marks = _DATE_FRACTION.sub("", line) if dated else line
+        comma = comma or number * ("," in marks)
+        point = point or number * ("." in marks)
         if comma and point:
             raise ValueError(
                 f"its numbers must have one decimal mark, got a comma in line {comma} and a point in line {point}"
