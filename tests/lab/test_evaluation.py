@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from crest.lab.evaluation import Budget, Score, measured_budget, measured_credit, model_error, predict, score
+from crest.lab.evaluation import (
+    Budget,
+    Score,
+    macro_f1_of_splits,
+    measured_budget,
+    measured_credit,
+    model_error,
+    predict,
+    score,
+)
 from crest.lab.model import Model, make_model
 from crest.probes import Credit, credit
 from crest.probes.batches import BATCH
@@ -175,3 +184,19 @@ def test_evaluation_measures_in_evaluation_mode_whatever_the_callers() -> None:
     model = made("crest")
     calm = predict(model, data)
     torch.testing.assert_close(predict(model.train(), data), calm, rtol=0, atol=0)
+
+
+def test_classes_are_scored_by_wrong_answers_and_by_macro_f1() -> None:
+    """All are taken for the second of two classes: three of four are right ID, one of two OOD."""
+    model = make_model("pointwise", "mean", channels=2, seed=1000, outputs=2)
+    torch.nn.init.zeros_(model.head.weight)
+    with torch.no_grad():
+        model.head.bias.copy_(torch.tensor([0.0, 1.0]))
+    inside, outside = (
+        dataclasses.replace(toy(len(y)), y=np.array(y), classes=("no fault", "fault"))
+        for y in ([1.0, 1.0, 0.0, 1.0], [0.0, 1.0])
+    )
+    splits = Splits(train=inside, id=inside, ood=outside)
+    assert score(model, splits) == Score(id=0.25, ood=0.5)
+    assert macro_f1_of_splits(model, splits) == pytest.approx({"id": 3 / 7, "ood": 1 / 3})
+    assert macro_f1_of_splits(made(), Splits(train=toy(2), id=toy(2), ood=toy(2))) == {}

@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 
 from crest.lab.encoders import ENCODERS
-from crest.lab.model import Model, Standardize, make_model
+from crest.lab.model import Model, Standardize, answered_class, make_model
 from crest.readouts import READOUTS, REFERENCES, CrestConfig, CrestReadout
 
 ALL = [*READOUTS, *REFERENCES]
@@ -144,3 +144,14 @@ def test_the_scale_is_state_and_not_a_parameter() -> None:
     twin = make_model("pointwise", "mean", channels=2, seed=1000)
     twin.load_state_dict(model.state_dict())
     torch.testing.assert_close(twin(signals()), model(signals()), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("readout", ["attention", "crest", "event_window"])
+def test_a_head_of_classes_gives_logits(readout: str) -> None:
+    model = make_model("pointwise", readout, channels=2, seed=1000, outputs=3)
+    logits = model(signals(), events())
+    assert (model.outputs, tuple(logits.shape)) == (3, (3, 3))
+    assert torch.equal(answered_class(logits), logits.argmax(1))
+    assert answered_class(logits[:, 0]) is None
+    with pytest.raises(ValueError, match="outputs must be a whole number, 1 or more, got 0"):
+        make_model("pointwise", readout, channels=2, seed=1000, outputs=0)

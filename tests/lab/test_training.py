@@ -2,19 +2,22 @@ import dataclasses
 import inspect
 import itertools
 import typing
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from crest.lab.encoders import ENCODERS
-from crest.lab.evaluation import model_error
+from crest.lab.evaluation import model_error, score
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import Batch, Objective, squared_errors
 from crest.lab.training import SCHEDULES, History, Schedule, fit
 from crest.readouts import READOUTS, REFERENCES
 from crest.systems import Splits, Trajectories
+from crest.systems.recordings import load_recordings, split_by_condition
 from toy import toy
 
 SHORT = Schedule(epochs=3, batch=8)
@@ -487,3 +490,33 @@ def test_a_schedule_is_frozen_and_may_have_no_decay() -> None:
 
 def test_every_encoder_has_a_schedule() -> None:
     assert SCHEDULES.keys() == ENCODERS.keys()
+
+
+# -- classes
+
+
+def test_recordings_with_names_for_labels_train_a_classifier(tmp_path: Path) -> None:
+    """A worn machine knocks; every recording has the same level, so only the knocks tell."""
+    numbers, rows = np.random.default_rng(0), ["file,state,speed"]
+    for number in range(12):
+        worn = number % 2
+        signal = 0.1 * numbers.standard_normal(192)
+        signal[4::24] += 4.0 * worn
+        np.save(tmp_path / f"{number}.npy", signal - signal.mean())
+        rows.append(f"{number}.npy,{'worn' if worn else 'ok'},{'fast' if number > 7 else 'slow'}")
+    (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
+    data = load_recordings(tmp_path / "table.csv", window=24, sample_rate=1, label="state", condition="speed")
+    splits = split_by_condition(data, ood="fast", id_by="recording")
+    model = make_model("pointwise", "crest", channels=1, seed=1000, outputs=len(data.classes))
+    fit(
+        model,
+        splits.train,
+        splits.id,
+        schedule=Schedule(epochs=20, learning_rate=1e-2),
+        seed=1000,
+        keep="best_id",
+    )
+    assert score(model, splits).ood < 0.1
+    number = make_model("pointwise", "crest", channels=1, seed=1000)
+    with pytest.raises(ValueError, match=r"an output for each of the 2 classes of train \(ok, worn\), got 1"):
+        fit(number, splits.train, splits.id, schedule=SHORT, seed=1000)

@@ -4,17 +4,28 @@ import dataclasses
 
 import torch
 
-from crest.arrays import EventMask, PerTrajectory, Signals
+from crest.arrays import Answers, EventMask, Signals
 from crest.checks.arguments import require_fields
 from crest.lab.model import Model
-from crest.probes import Credit, batches_of, credit, evaluating, events_at, in_batches, rmse
+from crest.probes import (
+    Credit,
+    batches_of,
+    credit,
+    evaluating,
+    events_at,
+    in_batches,
+    macro_f1,
+    rmse_or_error_rate,
+)
 from crest.readouts import CrestReadout
 from crest.systems import Splits, Trajectories
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Score:
-    """Root mean square errors in and out of distribution: there is no way to hold one without the other.
+    """Errors in and out of distribution: there is no way to hold one without the other.
+
+    Root mean square errors, or shares of wrong classes where the labels are classes.
 
     Example:
         >>> Score(id=0.1, ood=0.4)
@@ -28,20 +39,29 @@ class Score:
         require_fields(self, "be 0 or more", "id", "ood")
 
 
-def predict(model: Model, data: Trajectories) -> PerTrajectory:
+def predict(model: Model, data: Trajectories) -> Answers:
     """The model's answer for every trajectory, in evaluation mode."""
     x, _, events, _ = data.tensors()
     return in_batches(model, batches_of(x, events))
 
 
 def model_error(model: Model, data: Trajectories) -> float:
-    """Root mean square error of the model over the trajectories."""
-    return rmse(predict(model, data).double(), torch.from_numpy(data.y).double()).item()
+    """Root mean square error of the model over the trajectories; where it gives logits, the share of wrong classes."""
+    return rmse_or_error_rate(predict(model, data).double(), torch.from_numpy(data.y).double()).item()
 
 
 def score(model: Model, splits: Splits) -> Score:
     """Errors in and out of distribution."""
     return Score(id=model_error(model, splits.id), ood=model_error(model, splits.ood))
+
+
+def macro_f1_of_splits(model: Model, splits: Splits) -> dict[str, float]:
+    """Macro-F1 on the ID and the OOD split; empty where the labels are numbers."""
+    parts = {"id": splits.id, "ood": splits.ood} if model.outputs > 1 else {}
+    return {
+        name: macro_f1(predict(model, part).double(), torch.from_numpy(part.y)).item()
+        for name, part in parts.items()
+    }
 
 
 def measured_credit(model: Model, data: Trajectories) -> Credit | None:

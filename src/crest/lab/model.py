@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from crest import rng
-from crest.arrays import EventMask, PerTrajectory, Pooled, Signals, StridedFeatures
-from crest.lab.encoders import Encoder, make_encoder
+from crest.arrays import Answers, Counts, EventMask, Pooled, Signals, StridedFeatures
+from crest.checks.arguments import require
+from crest.lab.encoders import OWN, Encoder, make_encoder
 from crest.probes import events_at
 from crest.readouts import EventReadout, Readout, make_readout
 
@@ -42,7 +43,7 @@ class Standardize(nn.Module):
 
 
 class Model(nn.Module):
-    """Encoder, readout and linear head: signals (B, T, C) -> one number per trajectory.
+    """Encoder, readout and linear head: signals (B, T, C) -> one number per trajectory, or logits (B, K).
 
     The pooling interface is open: `features` gives what the readout pools and `pool` what it returns, which
     is what the probe asks for.
@@ -51,22 +52,30 @@ class Model(nn.Module):
         encoder: gives the step features.
         readout: pools them; one that sees events (`EventReadout`) makes `events` a necessary argument.
         front: a layer for the signals on their way to the encoder, such as a filter.
+        outputs: of the head: one for labels that are numbers, K for those of K classes.
 
     Example:
         >>> model = make_model("pointwise", "mean", channels=3, seed=1000)
         >>> model(torch.zeros(4, 16, 3)).shape
         torch.Size([4])
+        >>> make_model("pointwise", "mean", channels=3, seed=1000, outputs=2)(torch.zeros(4, 16, 3)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(
-        self, encoder: Encoder, readout: Readout | EventReadout, front: nn.Module | None = None
+        self,
+        encoder: Encoder,
+        readout: Readout | EventReadout,
+        front: nn.Module | None = None,
+        outputs: int = 1,
     ) -> None:
+        require("outputs", outputs, "be a whole number, 1 or more")
         super().__init__()
         self.standardize = Standardize(encoder.channels)
         self.front = front or nn.Identity()
         self.encoder = encoder
         self.readout = readout
-        self.head = nn.Linear(encoder.width, 1)
+        self.head = nn.Linear(encoder.width, outputs)
 
     def features(self, x: Signals) -> StridedFeatures:
         """Step features (B, S, D): what the readout pools; S is T where the encoder has no stride."""
@@ -83,14 +92,29 @@ class Model(nn.Module):
             return self.readout(features, events_at(events, features.shape[1]))  # type: ignore[no-any-return]
         return self.readout(features)  # type: ignore[no-any-return]
 
-    def read(self, pooled: Pooled) -> PerTrajectory:
+    @property
+    def outputs(self) -> int:
+        """Outputs of the head: 1, or as many as there are classes."""
+        return self.head.out_features
+
+    def read(self, pooled: Pooled) -> Answers:
         """The head's answer for pooled vectors."""
         answer: Tensor = self.head(pooled).squeeze(-1)
         return answer
 
-    def forward(self, x: Signals, events: EventMask | None = None) -> PerTrajectory:
+    def forward(self, x: Signals, events: EventMask | None = None) -> Answers:
         """The model's answer for each trajectory."""
         return self.read(self.pool(self.features(x), events))
+
+
+def answered_class(answers: Answers) -> Counts | None:
+    """The class that logits (B, K) answer, (B,); None where answers are numbers.
+
+    Example:
+        >>> answered_class(torch.tensor([[0.1, 2.0], [3.0, 0.2]])), answered_class(torch.zeros(2))
+        (tensor([1, 0]), None)
+    """
+    return answers.argmax(1) if answers.ndim == 2 else None
 
 
 def make_model(
@@ -102,8 +126,11 @@ def make_model(
     encoder_options: dict[str, Any] | None = None,
     readout_options: dict[str, Any] | None = None,
     front: nn.Module | None = None,
+    outputs: int = 1,
 ) -> Model:
     """A model whose encoder and head start from the seed alone, whatever the readout.
+
+    Behind an encoder of one's own CREST counts steps of the signals unless its options say otherwise.
 
     Example:
         >>> a, b = (make_model("gru", name, channels=2, seed=1000) for name in ("mean", "attention"))
@@ -112,7 +139,11 @@ def make_model(
     """
     with rng.scope(seed, f"encoder/{encoder}"):
         made = make_encoder(encoder, channels, **(encoder_options or {}))
+    options = dict(readout_options or {})
+    if encoder == OWN and readout == "crest":
+        # Nobody could know it before the trial.
+        options.setdefault("stride", made.stride)
     with rng.scope(seed, "readout"):
-        pooling = make_readout(readout, made.width, **(readout_options or {}))
+        pooling = make_readout(readout, made.width, **options)
     with rng.scope(seed, "head"):
-        return Model(made, pooling, front)
+        return Model(made, pooling, front, outputs)

@@ -14,7 +14,7 @@ from crest.checks.arguments import require, require_choice, require_fields
 from crest.checks.doors import door
 from crest.lab.evaluation import model_error
 from crest.lab.model import Model
-from crest.lab.objectives import Batch, MeanSquaredError, Objective
+from crest.lab.objectives import Batch, CrossEntropy, MeanSquaredError, Objective
 from crest.remedies import Augmentation
 from crest.systems import Trajectories
 
@@ -56,6 +56,8 @@ SCHEDULES = {  # our choice: docs/choices.md#schedules
     "cnn": Schedule(epochs=60, learning_rate=1e-2),
 }
 """One schedule per encoder, the same for every readout and system."""
+OWN_SCHEDULE = Schedule(epochs=60)  # our choice: docs/choices.md#schedules
+"""That of encoders which are somebody's own code."""
 
 
 class History(NamedTuple):
@@ -90,7 +92,7 @@ def fit(
         validation: in-distribution trajectories, read only where `keep` asks for the best epoch.
         schedule: length and speed.
         seed: of the order of the batches, which depends on nothing else but the number of trajectories.
-        objective: what to minimise; mean squared error unless given.
+        objective: what to minimise; unless given, the mean squared error, or the cross-entropy of a model of classes.
         augmentation: changes the signals of each training batch.
         keep: "last": the weights after the last epoch; "best_id": those of the epoch with the lowest error on
             `validation`, the first of them if several.
@@ -99,13 +101,20 @@ def fit(
     """
     require_choice("keep", keep, ("last", "best_id"))
     require("observe_every", observe_every, "be a whole number, 1 or more")
-    objective = objective or MeanSquaredError()
+    objective = objective or (CrossEntropy() if model.outputs > 1 else MeanSquaredError())
+    if train.classes and model.outputs != len(train.classes):
+        raise ValueError(
+            f"model must have an output for each of the {len(train.classes)} classes of train "
+            f"({', '.join(train.classes)}), got {model.outputs}"
+        )
     everything = Batch(*train.tensors())
     model.standardize.fit(everything.x)
     objective.prepare(model, everything)
-    updates = schedule.epochs * math.ceil(len(train) / schedule.batch)
+    seen = objective.training_set(model, everything)
+    updates = schedule.epochs * math.ceil(len(seen.y) / schedule.batch)
+    parameters = [*model.parameters(), *objective.parameters()]
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, foreach=True
+        parameters, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, foreach=True
     )
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, schedule.learning_rate, total_steps=updates)
     order = rng.torch_generator(seed, "batches")
@@ -115,20 +124,20 @@ def fit(
     for epoch in range(1, schedule.epochs + 1):
         model.train()
         total = 0.0
-        for rows in _shuffled(len(train), schedule.batch, order):
-            batch = everything.rows(rows)
+        for rows in _shuffled(len(seen.y), schedule.batch, order):
+            batch = seen.rows(rows)
             if augmentation is not None:
                 batch = batch._replace(x=augmentation(batch.x))
             loss = _loss(objective, model, batch, epoch)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), schedule.clip)
+            torch.nn.utils.clip_grad_norm_(parameters, schedule.clip)
             optimizer.step()
             cycle.step()
             total += loss.item() * len(rows)
         if not math.isfinite(total):
             raise ArithmeticError(f"training diverged: the loss is {total} in epoch {epoch}")
-        history.losses.append(total / len(train))
+        history.losses.append(total / len(seen.y))
         if epoch % observe_every == 0 or epoch == schedule.epochs:
             _look(observer, epoch, model)
         if keep == "best_id":
@@ -138,6 +147,7 @@ def fit(
                 history = history._replace(kept_epoch=epoch)
     if keep == "best_id":
         model.load_state_dict(best_state)
+    objective.finish(model, everything)
     model.eval()
     return history
 

@@ -102,3 +102,14 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"attribution needs tslens: pip install 'crest-readout\[rivals\]'"):
         measured_attributions(model(MeanReadout()), made())
+
+
+def test_of_a_classifier_the_class_that_it_answers_is_attributed() -> None:
+    """The other class reads nothing."""
+    data, classifier = made()[:8], Model(Plain(2, 2), MeanReadout(), outputs=2)
+    with torch.no_grad():
+        classifier.head.weight.copy_(torch.tensor([[0.0, 0.0], [2.0, -1.0]]))
+        classifier.head.bias.copy_(torch.tensor([-100.0, 0.0]))
+    for name, found in measured_attributions(classifier, data).items():
+        expected = measured_attributions(model(MeanReadout()), data)[name].credit
+        assert dataclasses.asdict(found.credit) == pytest.approx(dataclasses.asdict(expected), abs=1e-5)

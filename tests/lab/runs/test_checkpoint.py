@@ -205,6 +205,6 @@ def test_a_checkpoint_is_refused_once_a_default_has_changed(
     spec = tiny_spec(readout="crest")
     save_checkpoint(tmp_path / "a.safetensors", spec.model(3), spec)
     changed = dataclasses.replace(CrestConfig(), dilation=5)
-    monkeypatch.setattr("crest.lab.runs.spec._config", lambda changes: changed)
+    monkeypatch.setattr("crest.lab.runs.spec.crest_constants", lambda changes: changed)
     with pytest.raises(ValueError, match=r"a.safetensors is of .* a default has changed since"):
         load_checkpoint(tmp_path / "a.safetensors")

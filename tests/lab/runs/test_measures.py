@@ -345,3 +345,15 @@ def test_a_model_without_positive_credit_has_a_trace_of_zeros() -> None:
     still = dataclasses.replace(data, x=np.zeros_like(data.x))
     (first, *_) = measured_traces(largest(), Splits(train=still, id=still, ood=still)).rows
     assert first.credit == [0.0] * T
+
+
+def test_the_gradient_of_a_classifier_is_that_of_the_class_which_it_answers() -> None:
+    """The first class reads the event, the second the decoy; the bias says which one is answered."""
+    made = Model(Plain(2, 2), MaxReadout(), outputs=2)
+    for answered, on_event in ((0, 1.0), (1, 0.0)):
+        with torch.no_grad():
+            made.head.weight.copy_(torch.eye(2))
+            made.head.bias.copy_(100.0 * torch.eye(2)[answered])
+        means = measured_saliency(made, spikes())
+        assert means is not None
+        assert means.cie == pytest.approx(on_event, abs=1e-6)

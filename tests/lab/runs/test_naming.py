@@ -87,7 +87,7 @@ def grown(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunSpec]:
     """CREST with one keyword more, under the name of the old one, and whatever options are asked for."""
     readouts = {**spec_module._PARTS["readout"], "crest": GrownReadout}
     monkeypatch.setitem(spec_module._PARTS, "readout", readouts)  # type: ignore[arg-type]
-    monkeypatch.setattr(spec_module, "_check", lambda parts: None)
+    monkeypatch.setattr(spec_module, "check_combination", lambda parts: None)
 
     def make(**options: Any) -> RunSpec:
         return spec(readout_options=options)
@@ -128,7 +128,7 @@ def test_fields_of_every_value_can_be_left_out(owner: str, monkeypatch: pytest.M
         "GearSystem": {"teeth": 9},
     }[owner]
     before = changed._canonical()
-    monkeypatch.setitem(naming.NEUTRAL, owner, neutral)
+    monkeypatch.setitem(naming.NEUTRAL, owner, {**naming.NEUTRAL.get(owner, {}), **neutral})
     (name,) = neutral
     text = naming.canonical_json(changed._canonical())
     assert len(text) < len(naming.canonical_json(before))

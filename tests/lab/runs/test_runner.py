@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import f1_score
 
 import crest
 from crest.lab.encoders import ENCODERS
-from crest.lab.evaluation import measured_budget, measured_credit, model_error, score
+from crest.lab.evaluation import measured_budget, measured_credit, model_error, predict, score
 from crest.lab.runs import runner
 from crest.lab.runs.checkpoint import load_checkpoint
 from crest.lab.runs.datasets import splits_of
@@ -24,7 +25,7 @@ from crest.lab.runs.spec import MEASURES
 from crest.lab.training import Schedule
 from crest.readouts import READOUTS, REFERENCES
 from crest.systems import Splits, Trajectories
-from toy import tiny_spec
+from toy import TINY, tiny_spec
 
 NUMBERS = (
     "score", "credit", "budget", "losses", "kept_epoch", "looks", "deletion", "saliency", "traces",
@@ -435,3 +436,33 @@ def test_without_git_there_is_no_commit(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(subprocess, "run", missing)
     assert commit.__wrapped__() is None
+
+
+@pytest.mark.parametrize("readout", ["attention", "crest"])
+def test_a_run_of_classes_is_measured_in_every_way(readout: str, tmp_path: Path) -> None:
+    """Fault or no fault: the record has shares of wrong classes where others have root mean square errors."""
+    spec = tiny_spec(
+        system_options={**TINY, "threshold": 0.5},
+        objective="cross_entropy",
+        readout=readout,
+        observe_every=1,
+        keep="best_id",
+        measures=MEASURES,
+    )
+    record = run(spec, checkpoint=tmp_path / "model.safetensors")
+    assert record.id.startswith(f"gear-pointwise-{readout}-cross_entropy-s1000-")
+    model, _ = load_checkpoint(tmp_path / "model.safetensors")
+    splits = splits_of(spec)
+    for name in ("id", "ood"):
+        part = getattr(splits, name)
+        answers = predict(model, part).argmax(1).numpy()
+        assert getattr(record.score, name) == pytest.approx(np.mean(answers != part.y))
+        assert record.macro_f1[name] == pytest.approx(f1_score(part.y, answers, average="macro"))
+    assert {curve.errors[0] for curve in record.deletion.values()} == {record.score.id}
+    assert record.traces is not None
+    assert {row.prediction for row in record.traces.rows} <= {0.0, 1.0}
+    assert record.saliency is not None
+    assert record.exchange is not None
+    assert record.reanchored is not None
+    assert set(record.attributions) == {"integrated_gradients", "wintsr"}
+    assert Record.from_dict(json.loads(record.to_json())) == record

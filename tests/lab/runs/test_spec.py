@@ -24,6 +24,8 @@ def spec(**changes: Any) -> RunSpec:
     return RunSpec(**{"system": "gear", "readout": "crest", "seed": 1000, **changes})
 
 
+OF_CLASSES = {"objective": "cross_entropy", "system_options": {"threshold": 0.5}}
+
 # -- the value
 
 
@@ -73,11 +75,22 @@ def test_a_spec_survives_pickling() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"system": "pump"}, "system must be one of gear, impact, cwru, got 'pump'"),
+        ({"system": "pump"}, "system must be one of gear, impact, cwru, recordings, got 'pump'"),
         ({"regime": "loud"}, r"regime of gear must be one of default, weak_cue, .*, got 'loud'"),
-        ({"encoder": "lstm"}, "encoder must be one of pointwise, local, gru, attention, cnn, got 'lstm'"),
+        (
+            {"encoder": "lstm"},
+            "encoder must be one of pointwise, local, gru, attention, cnn, own, got 'lstm'",
+        ),
         ({"readout": "median"}, r"readout must be one of mean, last, .*event_window, got 'median'"),
-        ({"objective": "mae"}, "objective must be one of mse, group_dro, event_auxiliary, got 'mae'"),
+        (
+            {"objective": "mae"},
+            r"objective must be one of mse, cross_entropy, .*, got 'mae'",
+        ),
+        ({"objective": "cross_entropy"}, "one for numbers, such as mse, where the labels are numbers"),
+        (
+            {"system_options": {"threshold": 0.5}},
+            "objective must be cross_entropy where the labels are 2 classes",
+        ),
         (
             {"readout": "event_window", "measures": ("exchange",)},
             "measures must be without attribution, exchange and reanchor",
@@ -90,7 +103,10 @@ def test_a_spec_survives_pickling() -> None:
         ),
         ({"seed": -1}, "seed must be a whole number, 0 or more, got -1"),
         ({"observe_every": -1}, "observe_every must be a whole number, 0 or more, got -1"),
-        ({"system_options": {"speed": 1}}, r"gear has no parameter speed; it has steps, .*"),
+        (
+            {"system_options": {"speed": 1}},
+            r"^regime and system_options must be those of gear: gear has no parameter speed; it has steps, .*",
+        ),
         ({"system_options": {"steps": 1}}, "steps must be a whole number, 2 or more, got 1"),
         (
             {"encoder": "local", "encoder_options": {"layers": 3, "depth": 1}},
@@ -186,7 +202,12 @@ def test_the_stem_is_readable(change: dict[str, Any], stem: str) -> None:
         spec(readout_options={"budget": 0.25, "config": {"sigma": 4.0}}),
         spec(system="impact", regime="hard_contact", keep="best_id"),
         *(spec(readout=name) for name in [*READOUTS, *REFERENCES]),
-        *(spec(objective=name, readout="attention") for name in OBJECTIVES),
+        *(
+            spec(objective=name, readout="attention")
+            for name, kind in OBJECTIVES.items()
+            if not kind.of_classes
+        ),
+        spec(**OF_CLASSES),
     ],
     ids=lambda one: one.id,
 )
@@ -201,6 +222,8 @@ DISTINCT: list[dict[str, Any]] = [
     {"system": "impact"},
     {"regime": "coarse_mesh"},
     {"system_options": {"teeth": 20}},
+    OF_CLASSES,
+    {**OF_CLASSES, "system_options": {"threshold": 0.6}},
     {"sizes": Sizes(train=1023)},
     {"sizes": Sizes(id=255)},
     {"sizes": Sizes(ood=255)},
@@ -291,6 +314,7 @@ def test_the_id_changes_with_crests_constants(monkeypatch: pytest.MonkeyPatch) -
         sigma: float = 9.0
 
     before, other = spec().id, spec(readout="mean").id
+    monkeypatch.setattr("crest.lab.runs.combination.CrestConfig", Changed)
     monkeypatch.setattr(spec_module, "CrestConfig", Changed)
     assert spec().id != before
     assert spec(readout="mean").id == other

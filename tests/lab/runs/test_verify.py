@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from crest.lab.evaluation import Budget, Score
+from crest.lab.evidence.study_file import study_of
 from crest.lab.runs import verify as verifying
 from crest.lab.runs.executors import LocalExecutor
 from crest.lab.runs.record import ReanchoredScore, Record, Shares
@@ -15,6 +16,7 @@ from crest.lab.runs.store import Store
 from crest.lab.runs.verify import cheapest, differences, drawn, readable, surroundings, verify, with_data
 from crest.probes import CreditMeans, DeletionCurve
 from places import DOCS
+from studies_made import made_study
 from sweeping import Heard, failing, made_up, tiny
 
 SPEC = tiny()
@@ -102,6 +104,14 @@ def test_credit_that_only_one_of_them_has_is_a_difference() -> None:
     assert differences(without, KEPT) == ["OOD credit is in the new record alone"]
     nothing = dataclasses.replace(KEPT, credit={})
     assert differences(nothing, nothing) == []
+
+
+def test_macro_f1_is_compared_where_labels_are_classes() -> None:
+    kept, near, far = (
+        dataclasses.replace(KEPT, macro_f1={"id": 0.9, "ood": ood}) for ood in (0.6, 0.64, 0.5)
+    )
+    assert differences(kept, near) == differences(KEPT, KEPT) == []
+    assert differences(kept, far) == ["OOD macro-F1 was 0.6000 and is 0.5000: not within 0.0500"]
 
 
 def test_another_run_is_not_compared() -> None:
@@ -196,6 +206,19 @@ def test_runs_whose_recordings_are_not_here_are_left_out(tmp_path: Path) -> None
     for reason in absent.values():
         assert "has none of the 16 recordings, 105.mat to 3004.mat" in reason
         assert "crest data fetch cwru" in reason
+
+
+def test_code_of_ones_own_is_not_run_and_changed_recordings_are_left_out(tmp_path: Path) -> None:
+    study = study_of(made_study(tmp_path))
+    own = next(spec for spec in study.runs if spec.encoder == "own")
+    plain = next(spec for spec in study.runs if spec.encoder == "pointwise")
+    here, absent = with_data([made_up(own), made_up(plain)])
+    assert [record.id for record in here] == [plain.id]
+    assert "code of one's own" in absent[own.id]
+    (tmp_path / "0.npy").write_bytes(b"other")
+    assert "not what the run was named by" in with_data([made_up(plain)])[1][plain.id]
+    (tmp_path / "table.csv").unlink()
+    assert "table.csv" in with_data([made_up(plain)])[1][plain.id]
 
 
 # -- doing it again

@@ -8,6 +8,7 @@ from crest.lab.encoders.base import WIDTH, Encoder
 from crest.lab.encoders.cnn import CnnEncoder
 from crest.lab.encoders.gru import GruEncoder
 from crest.lab.encoders.local import LocalEncoder
+from crest.lab.encoders.own import OWN, OwnEncoder, require_own
 from crest.lab.encoders.pointwise import PointwiseEncoder
 
 ENCODERS: dict[str, type[Encoder]] = {
@@ -19,6 +20,9 @@ ENCODERS: dict[str, type[Encoder]] = {
 }
 """Encoders by name."""
 
+OWN_ENCODERS: dict[str, type[Encoder]] = {OWN: OwnEncoder}
+"""Encoders that are somebody's own code, by name."""
+
 
 def make_encoder(name: str, channels: int, **options: Any) -> Encoder:
     """The encoder of that name for signals with `channels` channels.
@@ -27,18 +31,23 @@ def make_encoder(name: str, channels: int, **options: Any) -> Encoder:
         >>> make_encoder("gru", 3).width
         32
     """
-    require_choice("encoder", name, ENCODERS)
-    return ENCODERS[name](channels, **options)
+    encoders = {**ENCODERS, **OWN_ENCODERS}
+    require_choice("encoder", name, encoders)
+    return encoders[name](channels, **options)
 
 
 __all__ = [
     "ENCODERS",
+    "OWN",
+    "OWN_ENCODERS",
     "WIDTH",
     "AttentionEncoder",
     "CnnEncoder",
     "Encoder",
     "GruEncoder",
     "LocalEncoder",
+    "OwnEncoder",
     "PointwiseEncoder",
     "make_encoder",
+    "require_own",
 ]

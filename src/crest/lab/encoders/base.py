@@ -26,7 +26,7 @@ class Encoder(nn.Module, abc.ABC):
 
     per_step: ClassVar[bool] = False
     """Whether a step's features depend on that step alone."""
-    stride: ClassVar[int] = 1
+    stride: int = 1
     """Steps of the signals for each step of the features."""
 
     def __init__(self, channels: int, width: int = WIDTH, **sizes: int) -> None:

@@ -5,11 +5,11 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from torch import Tensor
 
-from crest.lab.model import Model
+from crest.lab.model import Model, answered_class
 from crest.lab.runs.record import Attribution
 from crest.probes import credit_of_scores, evaluating
 from crest.readouts import EventReadout
@@ -20,11 +20,15 @@ _TRAJECTORIES = {"integrated_gradients": 64, "wintsr": 16}
 _PATH_STEPS = 32
 _AT_ONCE = 64
 
+Attribute: TypeAlias = Callable[[Tensor, Tensor | None], Tensor]
+"""From signals (B, T, C) and the output that each is asked about, where there are several, to attributions (B, T, C)."""
+
 
 def measured_attributions(model: Model, data: Trajectories) -> dict[str, Attribution]:
     """How much of each attribution lies on the events, and what it cost; by the name of the method.
 
-    A step's score is the size of the attribution, summed over channels.
+    A step's score is the size of the attribution, summed over channels. Of a classifier, it is that of the class which it
+    answers.
     """
     x, _, events, _ = data.tensors()
     if events is None:
@@ -43,8 +47,9 @@ def measured_attributions(model: Model, data: Trajectories) -> dict[str, Attribu
                 f"the measure attribution needs {error.name}: pip install 'crest-readout[rivals]'"
             ) from error
         with evaluating(model):
+            answered = answered_class(model(rows))
             started = time.perf_counter()
-            scores = method(rows).detach().abs().sum(-1)
+            scores = method(rows, answered).detach().abs().sum(-1)
             seconds = time.perf_counter() - started
         means = credit_of_scores(scores, events[: len(rows)]).averages()
         if means is not None:
@@ -52,23 +57,27 @@ def measured_attributions(model: Model, data: Trajectories) -> dict[str, Attribu
     return found
 
 
-def _integrated_gradients(model: Model) -> Callable[[Tensor], Tensor]:
+def _integrated_gradients(model: Model) -> Attribute:
     from captum.attr import IntegratedGradients
 
     method: Any = IntegratedGradients(model)
-    return lambda rows: method.attribute(rows, n_steps=_PATH_STEPS, internal_batch_size=_AT_ONCE)
+    return lambda rows, target: method.attribute(
+        rows, target=target, n_steps=_PATH_STEPS, internal_batch_size=_AT_ONCE
+    )
 
 
-def _wintsr(model: Model) -> Callable[[Tensor], Tensor]:
+def _wintsr(model: Model) -> Attribute:
     # On gradients: on occlusion, its default, the calls grow with the square of the length, 10^5 and more for a trajectory.
     from captum.attr import Saliency
     from tslens import WinTSR
 
     method: Any = WinTSR(Saliency(model))
-    return lambda rows: method.attribute(rows, sliding_window_shapes=(1, rows.shape[2])).squeeze(1)
+    return lambda rows, target: method.attribute(
+        rows, target=target, sliding_window_shapes=(1, rows.shape[2])
+    ).squeeze(1)
 
 
-_METHODS: dict[str, Callable[[Model], Callable[[Tensor], Tensor]]] = {
+_METHODS: dict[str, Callable[[Model], Attribute]] = {
     "integrated_gradients": _integrated_gradients,
     "wintsr": _wintsr,
 }

@@ -8,6 +8,7 @@ import safetensors.torch
 import torch
 
 from crest.files import whole_file
+from crest.lab.encoders import OWN
 from crest.lab.model import Model
 from crest.lab.runs.spec import RunSpec
 
@@ -18,19 +19,31 @@ def save_checkpoint(path: Path, model: Model, spec: RunSpec) -> None:
         "id": spec.id,
         "spec": json.dumps(spec.to_dict(), sort_keys=True),
         "channels": str(model.encoder.channels),
+        "outputs": str(model.outputs),
     }
     with whole_file(path) as file:
         file.write(safetensors.torch.save(dict(model.state_dict()), metadata=about))
 
 
-def load_checkpoint(path: Path) -> tuple[Model, RunSpec]:
-    """The model, in evaluation mode, and its spec."""
+def load_checkpoint(path: Path, *, own_code: bool = False) -> tuple[Model, RunSpec]:
+    """The model, in evaluation mode, and its spec.
+
+    Args:
+        path: of the file.
+        own_code: whether a checkpoint of an encoder in a Python file of one's own may run that file.
+    """
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             about = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         spec, channels = RunSpec.from_dict(json.loads(about["spec"])), int(about["channels"])
-        expected = _shapes(spec, channels)
+        if spec.encoder == OWN and not own_code:
+            raise ValueError(
+                f"its encoder is in {spec.encoder_options['place']!r}, which own_code=True runs: whose code is it?"
+            )
+        # Files from before there were classifiers do not say it.
+        outputs = int(about.get("outputs", 1))
+        expected = _shapes(spec, channels, outputs)
     except FileNotFoundError:
         raise
     except (safetensors.SafetensorError, KeyError, ValueError, TypeError, RecursionError) as error:
@@ -44,16 +57,16 @@ def load_checkpoint(path: Path) -> tuple[Model, RunSpec]:
         wrong = sorted(name for name in found.keys() | expected if found.get(name) != expected.get(name))
         differences = [f"{name} {found.get(name)} instead of {expected.get(name)}" for name in wrong[:3]]
         raise ValueError(f"{path} does not hold the weights of its spec: {'; '.join(differences)}")
-    model = spec.model(channels)
+    model = spec.model(channels, outputs)
     model.load_state_dict(state)
     return model.eval(), spec
 
 
-def _shapes(spec: RunSpec, channels: int) -> dict[str, tuple[int, ...]]:
+def _shapes(spec: RunSpec, channels: int, outputs: int) -> dict[str, tuple[int, ...]]:
     """Shapes of the weights and buffers that the spec asks for, without the memory for them."""
     try:
         with torch.device("meta"):
-            state = spec.model(channels).state_dict()
+            state = spec.model(channels, outputs).state_dict()
     except (RuntimeError, OverflowError) as error:
         raise ValueError(f"a model of this size cannot be made: {error}") from error
     return {name: tuple(value.shape) for name, value in state.items()}

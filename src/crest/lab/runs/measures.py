@@ -11,7 +11,7 @@ from torch import Tensor
 from crest import rng
 from crest.arrays import EventMask, Features, Signals, StepScores
 from crest.lab.evaluation import score
-from crest.lab.model import Model
+from crest.lab.model import Model, answered_class
 from crest.lab.runs.record import ReanchoredScore, Shares
 from crest.probes import (
     CreditMeans,
@@ -68,14 +68,16 @@ def measured_deletion(model: Model, data: Trajectories, seed: int) -> dict[str, 
 def measured_saliency(model: Model, data: Trajectories) -> CreditMeans | None:
     """The probe's averages with the size of the input gradient as the score of each step.
 
-    None where no trajectory has an event.
+    The gradient is that of the answer: of a classifier, the logit of the class that it answers. None where no trajectory
+    has an event.
     """
     x, _, events, _ = data.tensors()
     if events is None:
         raise ValueError("data must have events to measure saliency, got none")
 
     def gradient(rows: Signals, inside: EventMask) -> StepScores:
-        return saliency(lambda inputs: model(inputs, inside), rows)
+        target = answered_class(model(rows, inside)) if model.outputs > 1 else None
+        return saliency(lambda inputs: model(inputs, inside), rows, target=target)
 
     with evaluating(model):
         scores = in_batches(gradient, batches_of(x, events))
@@ -96,11 +98,13 @@ def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
     rates = readout if isinstance(readout, CrestReadout) else CrestReadout(run_up=0)
     with evaluating(model):
         features = model.features(x)
+        answers = model(x, events)
+        found = answered_class(answers)
         return step_traces(
             x,
             features,
             model.pool(features, events),
-            predictions=model(x, events),
+            predictions=answers if found is None else found.float(),
             targets=y,
             cue=cue,
             events=events,
@@ -135,8 +139,9 @@ def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:
     """Errors and shares of the model with CREST on its frozen encoder and the head fitted again; a copy is changed."""
     again = copy.deepcopy(model)
     x, y, _, _ = splits.train.tensors()
+    labels = y if model.outputs == 1 else y.long()
     result = reanchor(
-        again, list(batches_of(x, y)), pooling="readout", head="head", stride=model.encoder.stride
+        again, list(batches_of(x, labels)), pooling="readout", head="head", stride=model.encoder.stride
     )
     return ReanchoredScore(
         score=score(again, splits),

@@ -15,6 +15,8 @@ NEUTRAL: dict[str, dict[str, Any]] = {
     "AttentionEncoder": {"positions": "sinusoidal", "final_norm": False},
     "CrestReadout": {"background": "slow", "run_up": 0, "stride": 1},
     "CwruSystem": {"standardized": False},
+    "GearSystem": {"threshold": None},
+    "ImpactSystem": {"threshold": None},
     "RunSpec": {"remedy": "none", "remedy_options": {}},
 }
 """The neutral value of each parameter that came after the first published records, by class and name.
@@ -29,8 +31,11 @@ INERT: dict[str, Any] = {"validate": True}
 They stand there for ever, whatever a run was given.
 """
 
-WITHOUT_EFFECT: frozenset[str] = frozenset()
-"""Parameters that cannot change a number and came later, such as a backend, by name: no id has them, at any value."""
+WITHOUT_EFFECT: frozenset[str] = frozenset({"place", "table"})
+"""Parameters that cannot change a number and came later, by name: no id has them, at any value.
+
+Where an encoder's file and a table of recordings lie is no part of a name; what they hold is.
+"""
 
 
 def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,3 +71,17 @@ def digest(parts: Mapping[str, Any]) -> str:
 def canonical_json(value: Any) -> str:
     """The one way to write plain values down; NaN and infinity are refused."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def plain_copy(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the values as JSON has them: whoever made the spec may go on using theirs.
+
+    Example:
+        >>> plain_copy("options", {"ood": ("fast",)})
+        {'ood': ['fast']}
+    """
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be plain values, as JSON has them: {error}") from error
+    return copy

@@ -36,7 +36,7 @@ class Shares:
     """How far the predictions move on backgrounds of others, in their deviations; None in records from before it was
     measured, and where the predictions do not vary."""
     exchanged_error: float | None = None
-    """Root mean square error on backgrounds of others; None in records from before it was measured."""
+    """The error on backgrounds of others; None in records from before it was measured."""
     transient_interval: Interval | None = None
     """95 % interval of the transient's share by a bootstrap over trajectories; None as for `moved`."""
     background_interval: Interval | None = None
@@ -78,7 +78,7 @@ class Record:
         id: the spec's when it was run: the name of the file.
         spec: what was run.
         resolved: every parameter that the spec stood for, defaults written out.
-        score: root mean square errors, in and out of distribution.
+        score: root mean square errors, in and out of distribution; shares of wrong classes where the labels are classes.
         credit: credit per split ("id", "ood"); empty where nobody knows the events.
         budget: CREST's budget per split; empty for other readouts.
         losses: training loss of each epoch.
@@ -94,6 +94,7 @@ class Record:
         reanchored: the same encoder with CREST and a head fitted again, where the spec asks for it.
         attributions: what other packages show, where the spec asks for it: "integrated_gradients" (captum) and "wintsr"
             (tslens).
+        macro_f1: macro-F1 per split ("id", "ood"); empty where the labels are numbers.
         seconds: time of each part, in seconds.
         peak_memory: of the process, in MiB, when the run ended.
         versions: of Python and the packages that decide the numbers.
@@ -120,6 +121,7 @@ class Record:
     exchange: Shares | None = None
     reanchored: ReanchoredScore | None = None
     attributions: Mapping[str, Attribution] = dataclasses.field(default_factory=dict)
+    macro_f1: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def stale(self) -> bool:

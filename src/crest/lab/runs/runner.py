@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from crest import rng
-from crest.lab.evaluation import measured_budget, measured_credit, score
+from crest.lab.evaluation import macro_f1_of_splits, measured_budget, measured_credit, score
 from crest.lab.model import Model
 from crest.lab.objectives import make_objective
 from crest.lab.remedies import make_remedy
@@ -58,7 +58,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     # The first parallel loop that numba runs in a process sets the threads of OpenMP, and so torch's, anew.
     torch.set_num_threads(1)
     simulated = time.perf_counter()
-    model = spec.model(splits.train.x.shape[2])
+    model = spec.model(splits.train.x.shape[2], outputs=len(splits.train.classes) or 1)
     looks: list[Look] = []
 
     def observe(epoch: int, seen: Model) -> None:
@@ -121,6 +121,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         exchange=shares,
         reanchored=again,
         attributions=shown,
+        macro_f1=macro_f1_of_splits(model, splits),
     )
 
 

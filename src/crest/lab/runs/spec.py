@@ -1,5 +1,6 @@
 """RunSpec: everything that determines a training run, as a frozen value with a name of its own."""
 
+import collections
 import dataclasses
 import functools
 import inspect
@@ -7,16 +8,15 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import torch
-
 from crest.checks.arguments import require_choice, require_fields, require_known
 from crest.checks.doors import door_leaving
-from crest.lab.encoders import ENCODERS
+from crest.lab.encoders import ENCODERS, OWN_ENCODERS
 from crest.lab.model import Model, make_model
-from crest.lab.objectives import OBJECTIVES, make_objective
+from crest.lab.objectives import OBJECTIVES
 from crest.lab.remedies import REMEDIES, make_remedy
-from crest.lab.runs.naming import digest, naming
-from crest.lab.training import SCHEDULES, Schedule
+from crest.lab.runs.combination import built_options, check_combination, crest_constants
+from crest.lab.runs.naming import digest, naming, plain_copy
+from crest.lab.training import OWN_SCHEDULE, SCHEDULES, Schedule
 from crest.readouts import READOUTS, REFERENCES, CrestConfig
 from crest.systems import Sizes, make_system
 
@@ -29,7 +29,7 @@ MEASURES = ("attribution", "deletion", "exchange", "reanchor", "saliency", "trac
 """What a run measures on request beside errors, credit and budget."""
 
 _PARTS: dict[str, Mapping[str, Any]] = {
-    "encoder": ENCODERS,
+    "encoder": collections.ChainMap(OWN_ENCODERS, ENCODERS),
     "readout": {**READOUTS, **REFERENCES},
     "objective": OBJECTIVES,
     "remedy": REMEDIES,
@@ -46,10 +46,10 @@ class RunSpec:
     are the same. What was added to the package later is left out at its neutral value (`crest.lab.runs.naming`).
 
     Args:
-        system: gear, impact or cwru.
+        system: gear, impact, cwru, or recordings of one's own.
         regime: a named setting of the system.
         system_options: further changes of its parameters.
-        encoder: a key of `ENCODERS`.
+        encoder: a key of `ENCODERS`, or own.
         encoder_options: the encoder's own keyword arguments.
         readout: a key of `READOUTS` or `REFERENCES`.
         readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes.
@@ -106,15 +106,25 @@ class RunSpec:
         # Written out, so that a record says what was done even when the encoder's schedule changes.
         object.__setattr__(self, "schedule", self.training)
         for name in (f"{part}_options" for part in ("system", *_PARTS)):
-            object.__setattr__(self, name, _plain(name, getattr(self, name)))
+            object.__setattr__(self, name, plain_copy(name, getattr(self, name)))
         # NumPy's numbers are numbers to `require`, but a record could not be written with them.
-        _plain("fields", self.to_dict())
-        make_system(self.system, self.regime, **self.system_options)
+        plain_copy("fields", self.to_dict())
+        try:
+            system = make_system(self.system, self.regime, **self.system_options)
+        except ValueError as error:
+            raise ValueError(f"regime and system_options must be those of {self.system}: {error}") from error
+        if getattr(system, "content", None) == "":
+            raise ValueError(
+                "content must name what the recordings hold, as RecordingsSystem(...).digest() does, got ''"
+            )
         for part in _PARTS:
             self._defaults(part)
         # A combination that cannot be trained is refused here, not hours later on a worker.
         parts = {part: (getattr(self, part), getattr(self, f"{part}_options")) for part in _PARTS}
-        _check(json.dumps(parts, sort_keys=True))
+        # A system that learns from files what its labels are does not know it yet: training refuses then.
+        classes = getattr(system, "classes", None)
+        outputs = len(classes) or 1 if isinstance(classes, list | tuple) else None
+        check_combination(json.dumps({**parts, "outputs": outputs}, sort_keys=True))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RunSpec) and self.id == other.id
@@ -137,13 +147,13 @@ class RunSpec:
         if self._without_run_up(part):
             merged["run_up"] = 0
         if "config" in merged:
-            merged["config"] = dataclasses.asdict(_config(merged["config"]))
+            merged["config"] = dataclasses.asdict(crest_constants(merged["config"]))
         return merged
 
     def _without_run_up(self, part: str = "readout") -> bool:
         """Whether CREST need not look for a run-up, since nobody asked for it and a step sees no other."""
         crest = part == "readout" and self.readout == "crest" and "run_up" not in self.readout_options
-        return crest and ENCODERS[self.encoder].per_step
+        return crest and bool(_PARTS["encoder"][self.encoder].per_step)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for JSON."""
@@ -167,8 +177,8 @@ class RunSpec:
         }
         return cls(**{**fields, **parts})
 
-    def model(self, channels: int) -> Model:
-        """The untrained model, for signals with `channels` channels."""
+    def model(self, channels: int, outputs: int = 1) -> Model:
+        """The untrained model, for signals with `channels` channels and labels that are numbers, or `outputs` classes."""
         return make_model(
             self.encoder,
             self.readout,
@@ -176,23 +186,29 @@ class RunSpec:
             seed=self.seed,
             encoder_options=dict(self.encoder_options),
             readout_options={
-                **_readout_options(self.readout_options),
+                **built_options(self.readout_options),
                 **({"run_up": 0} if self._without_run_up() else {}),
             },
             front=make_remedy(self.remedy, **self.remedy_options).front(),
+            outputs=outputs,
         )
 
     @property
     def training(self) -> Schedule:
         """The schedule: as given, else the encoder's."""
-        return self.schedule or SCHEDULES[self.encoder]
+        return self.schedule or SCHEDULES.get(self.encoder, OWN_SCHEDULE)
+
+    @property
+    def has_ood(self) -> bool:
+        """Whether its OOD split is one: recordings of which none is held out have their ID split again in its place."""
+        return self.system != "recordings" or bool(self.system_options.get("ood"))
 
     def resolved(self) -> dict[str, Any]:
         """Every parameter of system, encoder, readout and objective, defaults written out, as JSON has them."""
         system = dataclasses.asdict(make_system(self.system, self.regime, **self.system_options))
         # Where the files lie does not change what is in them.
         system.pop("folder", None)
-        return _plain("resolved", {"system": system, **{part: self._defaults(part) for part in _PARTS}})
+        return plain_copy("resolved", {"system": system, **{part: self._defaults(part) for part in _PARTS}})
 
     def _naming(self) -> dict[str, dict[str, Any]]:
         """What of `resolved` takes part in names."""
@@ -243,53 +259,7 @@ class RunSpec:
         return "-".join([*words, digest(self._canonical())])
 
 
-def _plain(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the values as JSON has them: whoever made the spec may go on using theirs."""
-    try:
-        copy: dict[str, Any] = json.loads(json.dumps(dict(values), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be plain values, as JSON has them: {error}") from error
-    return copy
-
-
 def _like(default: Any, value: Any) -> Any:
     """A whole number where a fraction is the default is that fraction: 1 and 1.0 name the same run."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return float(value) if whole and isinstance(default, float) else value
-
-
-def _config(changes: Any) -> CrestConfig:
-    """CREST's constants with these changes."""
-    if changes is not None and not isinstance(changes, dict):
-        raise ValueError(f"config must be a mapping of CREST's constants, got {changes!r}")
-    for constant in changes or {}:
-        require_choice("config", constant, CrestConfig.sources())
-    return CrestConfig(**(changes or {}))
-
-
-def _readout_options(options: Options) -> dict[str, Any]:
-    """The options with CREST's constants as their own type."""
-    return {**options, "config": _config(options["config"])} if "config" in options else dict(options)
-
-
-@functools.cache
-def _check(parts: str) -> None:
-    """Refuse options that their part refuses, and parts that do not go together; once per combination."""
-    made = json.loads(parts)
-    (encoder, encoder_options), (readout, readout_options) = made["encoder"], made["readout"]
-    (objective, objective_options), (remedy, remedy_options) = made["objective"], made["remedy"]
-    try:
-        # On the device without memory: whoever writes a spec must not make this machine run out of its own.
-        with torch.device("meta"):
-            model = make_model(
-                encoder,
-                readout,
-                channels=1,
-                seed=0,
-                encoder_options=encoder_options,
-                readout_options=_readout_options(readout_options),
-            )
-            make_objective(objective, **objective_options).check(model)
-            make_remedy(remedy, **remedy_options)
-    except (TypeError, RuntimeError, OverflowError) as error:
-        raise ValueError(f"options must be of the right type and size: {error}") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from crest import rng
 from crest.checks.arguments import require
 from crest.files import held_folder
+from crest.lab.encoders import OWN
 from crest.lab.evaluation import Score
 from crest.lab.runs.executors import RunExecutor
 from crest.lab.runs.record import Record, Shares
@@ -17,6 +18,7 @@ from crest.probes import CreditMeans
 from crest.probes.result import LABELS
 from crest.systems import CwruSystem, make_system
 from crest.systems.cwru.files import RecordingFile, RecordingFileError, require_recordings
+from crest.systems.recordings.system import RecordingsSystem
 
 # Two runs count as equal within these; our choice: docs/choices.md#tolerance
 RELATIVE_ERROR = 0.05
@@ -58,6 +60,8 @@ def differences(kept: Record, new: Record) -> list[str]:
         if split in kept.budget and split in new.budget:
             then, now = kept.budget[split].epsilon, new.budget[split].epsilon
             found += _apart(f"{split.upper()} budget", then, now, CREDIT)
+        if split in kept.macro_f1 and split in new.macro_f1:
+            found += _apart(f"{split.upper()} macro-F1", kept.macro_f1[split], new.macro_f1[split], CREDIT)
     found += _credit_apart("saliency:", kept.saliency, new.saliency)
     for method in sorted({*kept.attributions, *new.attributions}):
         pair = [
@@ -153,12 +157,25 @@ def with_data(records: Iterable[Record]) -> tuple[list[Record], dict[str, str]]:
     for record in records:
         spec = record.spec
         system = make_system(spec.system, spec.regime, **spec.system_options)
-        reason = look(system.folder, system.recordings) if isinstance(system, CwruSystem) else None
+        if spec.encoder == OWN:
+            reason: str | None = "its encoder is code of one's own, which is not run to verify"
+        elif isinstance(system, RecordingsSystem):
+            reason = _changed(system)
+        else:
+            reason = look(system.folder, system.recordings) if isinstance(system, CwruSystem) else None
         if reason is None:
             here.append(record)
         else:
             absent[record.id] = reason
     return here, absent
+
+
+def _changed(system: RecordingsSystem) -> str | None:
+    try:
+        same = system.digest() == system.content
+    except (OSError, ValueError) as error:
+        return str(error)
+    return None if same else f"table {str(system.table)!r} and its signals are not what the run was named by"
 
 
 def _missing(folder: Path | str | None, recordings: tuple[RecordingFile, ...]) -> str | None:

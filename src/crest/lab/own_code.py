@@ -1,0 +1,156 @@
+"""Functions in somebody's own code, in a Python file or a module: found, named by their content, and run.
+
+Whoever names such a function runs its file. Errors in it are told in one sentence, with the line that raised them.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_DIGITS = 16
+_contents: dict[str, str] = {}
+"""The content with which each module was loaded here: a worker that lives on must see that a file was edited."""
+
+
+class OwnCode(NamedTuple):
+    """Where a function is written."""
+
+    place: Path
+    """The Python file."""
+    module: str
+    """The module's dotted name; for a file by itself, the file's name."""
+    function: str
+
+    @property
+    def name(self) -> str:
+        """As somebody writes it: file.py:function or package.module:function."""
+        return f"{self.module}:{self.function}"
+
+    def content(self) -> str:
+        """Names what is in the file; what it imports has no part in that."""
+        return hashlib.sha256(self.place.read_bytes()).hexdigest()[:_DIGITS]
+
+
+def own_code(argument: str, source: str, folder: Path) -> OwnCode:
+    """Where the function at file.py:function or package.module:function is written.
+
+    Args:
+        argument: how errors call it.
+        source: the file, or the module, and the function.
+        folder: where relative paths begin and modules are looked for, before the usual places.
+
+    Example:
+        >>> own_code("encoder", "json.decoder:JSONDecoder", Path()).place.name
+        'decoder.py'
+    """
+    place, colon, name = source.rpartition(":")
+    if not colon or not place or not name:
+        raise ValueError(f"{argument} must be file.py:function or module:function, got {source!r}")
+    if place.endswith(".py"):
+        path = folder / place
+        if not path.is_file():
+            raise ValueError(f"{argument} must name a file that exists, got {place!r}")
+        return OwnCode(path.resolve(), path.name, name)
+    here = folder.joinpath(*place.split("."))
+    for path in (here.with_suffix(".py"), here / "__init__.py"):
+        if path.is_file():
+            return OwnCode(path.resolve(), place, name)
+    found = in_one_sentence(f"{argument} must be made without an error", lambda: _found(place))
+    return OwnCode(Path(found), place, name)
+
+
+def own_function(argument: str, code: OwnCode) -> Callable[..., Any]:
+    """The function itself, whose file is run for it, once in a process unless it is edited.
+
+    Example:
+        >>> own_function("encoder", own_code("encoder", "json:dumps", Path()))(1)
+        '1'
+    """
+    module = in_one_sentence(f"{argument} must be made without an error", lambda: _module(code))
+    function = getattr(module, code.function, None)
+    if not callable(function):
+        own = [
+            one
+            for one, value in vars(module).items()
+            if callable(value) and getattr(value, "__module__", None) == module.__name__
+        ]
+        there = ", ".join(sorted(own)[:20])
+        raise ValueError(
+            f"{argument} must name a function of {code.module}, such as {there or 'none'}; got {code.function!r}"
+        )
+    return function  # type: ignore[no-any-return]
+
+
+def in_one_sentence(rule: str, work: Callable[[], Any]) -> Any:
+    """What somebody's own code gives; where it fails, a ValueError with the rule, its error and the line.
+
+    Example:
+        >>> in_one_sentence("model must be made without an error", lambda: 1 / 0)
+        Traceback (most recent call last):
+        ValueError: model must be made without an error, got ZeroDivisionError: division by zero; --debug shows more
+    """
+    try:
+        return work()
+    except Exception as error:
+        # Of a file that Python cannot read or find, the message says where, and the last line is Python's own.
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        known = isinstance(error, SyntaxError) or line.filename.startswith("<")
+        where = "" if known else f" ({Path(line.filename).name}, line {line.lineno})"
+        raise ValueError(f"{rule}, got {type(error).__name__}: {error}{where}; --debug shows more") from error
+
+
+def _found(module: str) -> str:
+    """The file of a module."""
+    spec = importlib.util.find_spec(module)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+    if spec.origin is None or not spec.has_location:
+        raise ImportError(f"module {module!r} is not a Python file")
+    return spec.origin
+
+
+def _module(code: OwnCode) -> Any:
+    content = code.content()
+    if code.module.endswith(".py"):
+        # A name of its own: a file called random.py must not stand in the place of Python's.
+        name = f"own_code_{hashlib.sha256(str(code.place).encode()).hexdigest()[:8]}_{content}"
+        return sys.modules.get(name) or _of_file(name, code.place)
+    steps = code.module.count(".") + (code.place.name == "__init__.py")
+    _look_in(code.place.parents[steps])
+    module = importlib.import_module(code.module)
+    if Path(module.__file__ or "").resolve() != code.place.resolve():
+        raise ImportError(
+            f"module {code.module!r} is {module.__file__} in this process, and not {code.place}: give the file itself, "
+            f"{code.place.name}:{code.function}"
+        )
+    if _contents.setdefault(code.module, content) != content:
+        module = importlib.reload(module)
+        _contents[code.module] = content
+    return module
+
+
+def _of_file(name: str, path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    # As a script would: its neighbours can be imported.
+    _look_in(path.parent)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _look_in(folder: Path) -> None:
+    # Behind all others: a file called random.py or statistics.py must not stand in the place of Python's.
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))

@@ -1,0 +1,73 @@
+"""Whether encoder, readout, objective and remedy can be made with their options and go together, found out without training."""
+
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from crest.checks.arguments import require_choice
+from crest.lab.encoders import OWN
+from crest.lab.encoders.own import require_own
+from crest.lab.model import make_model
+from crest.lab.objectives import make_objective
+from crest.lab.remedies import make_remedy
+from crest.readouts import CrestConfig
+
+
+def crest_constants(changes: Any) -> CrestConfig:
+    """CREST's constants with these changes.
+
+    Example:
+        >>> crest_constants({"sigma": 8.0}).sigma
+        8.0
+    """
+    if changes is not None and not isinstance(changes, dict):
+        raise ValueError(f"config must be a mapping of CREST's constants, got {changes!r}")
+    for constant in changes or {}:
+        require_choice("config", constant, CrestConfig.sources())
+    return CrestConfig(**(changes or {}))
+
+
+def built_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A readout's options with CREST's constants as their own type.
+
+    Example:
+        >>> built_options({"split": True})
+        {'split': True}
+    """
+    return {**options, "config": crest_constants(options["config"])} if "config" in options else dict(options)
+
+
+@functools.cache
+def check_combination(parts: str) -> None:
+    """Refuse options that their part refuses, and parts that do not go together; once per combination.
+
+    Args:
+        parts: as JSON, since a combination is looked up by it: name and options of encoder, readout, objective and remedy,
+            and the outputs that the labels ask for, null where nobody knows them yet.
+    """
+    made = json.loads(parts)
+    (encoder, encoder_options), (readout, readout_options) = made["encoder"], made["readout"]
+    (objective, objective_options), (remedy, remedy_options) = made["objective"], made["remedy"]
+    if encoder == OWN:
+        # Another one in its place: to read a record must not run the code that it names.
+        require_own(encoder_options)
+        encoder, encoder_options = "local", {}
+    try:
+        # On the device without memory: whoever writes a spec must not make this machine run out of its own.
+        with torch.device("meta"):
+            model = make_model(
+                encoder,
+                readout,
+                channels=1,
+                seed=0,
+                encoder_options=encoder_options,
+                readout_options=built_options(readout_options),
+                outputs=made["outputs"] or (2 if objective == "cross_entropy" else 1),
+            )
+            make_objective(objective, **objective_options).check(model)
+            make_remedy(remedy, **remedy_options)
+    except (TypeError, RuntimeError, OverflowError) as error:
+        raise ValueError(f"options must be of the right type and size: {error}") from error
