@@ -20,8 +20,15 @@ def course(*credit: float) -> Callable[[RunSpec], Numbers]:
         ((0.1, 0.5, 0.4, 0.31), "partly"),
         ((0.1, 0.5, 0.5, 0.32), "does not hold"),
         ((0.1, 0.3, 0.5, 0.1), "does not hold"),
+        ((0.05, 0.12, 0.1, 0.05), "does not hold"),
     ],
-    ids=["early peak, ends below chance", "falls half of the way", "falls less", "late peak"],
+    ids=[
+        "early peak, ends below chance",
+        "falls half of the way",
+        "falls less",
+        "late peak",
+        "never above chance",
+    ],
 )
 def test_credit_must_peak_early_and_end_below_chance(credit: tuple[float, ...], verdict: str) -> None:
     assert verdicts(DYNAMICS_EXPERIMENT, course(*credit)) == [verdict] * 2

@@ -1,7 +1,5 @@
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.settings import (
-    FIRST_FORMS,
-    FIRST_TRANSFORMER,
     FIVE,
     FORMS,
     HEADLINE_SYSTEMS,
@@ -11,7 +9,6 @@ from crest.lab.evidence.settings import (
     THREE,
     headline_runs,
 )
-from crest.lab.runs.spec import RunSpec
 from crest.readouts import READOUTS, REFERENCES
 from crest.systems import SYSTEMS
 
@@ -24,13 +21,6 @@ def test_every_readout_but_the_last_state_is_compared_on_the_simulators() -> Non
     assert {*FORMS, *OTHER_READOUTS} | {"last"} == {*READOUTS, *REFERENCES}
     assert not set(FORMS) & set(OTHER_READOUTS)
     assert set(HEADLINE_SYSTEMS) < set(SYSTEMS)
-
-
-def test_the_first_transformer_is_the_published_one() -> None:
-    """Its record was made when the encoder had no other positions and no schedule but this."""
-    spec = RunSpec(**FIRST_TRANSFORMER, **FIRST_FORMS[2], system="gear", seed=0)
-    assert spec.id == "gear-attention-crest-s0-44afe56c76"
-    assert RunSpec(encoder="attention", system="gear", readout="crest", seed=0).id != spec.id
 
 
 def test_headline_runs_are_those_of_table_1() -> None:

@@ -17,6 +17,7 @@ from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.readouts import READOUTS_EXPERIMENT
 from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
 from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT
+from crest.lab.evidence.severe import SEVERE_EXPERIMENT
 from crest.lab.evidence.splitting import SPLITTING_EXPERIMENT
 from crest.lab.evidence.teaser import TEASER_EXPERIMENT
 from crest.lab.evidence.theory import THEORY_EXPERIMENT
@@ -39,6 +40,7 @@ CATALOG: dict[str, Experiment] = {
         SPLITTING_EXPERIMENT,
         CWRU_EXPERIMENT,
         REGIMES_EXPERIMENT,
+        SEVERE_EXPERIMENT,
         REMEDIES_EXPERIMENT,
         AUDIT_EXPERIMENT,
         CONVERGENCE_EXPERIMENT,

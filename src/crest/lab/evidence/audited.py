@@ -24,6 +24,7 @@ from crest.lab.evidence.remedy_runs import (
 )
 from crest.lab.evidence.settings import THREE
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
+from crest.lab.evidence.thresholds import ClearCase, threshold_table
 from crest.lab.runs.spec import RunSpec
 
 # our choice: docs/choices.md#audit-answers
@@ -224,6 +225,16 @@ def _so_far(models: Sequence[_Audited]) -> Table:
     )
 
 
+def _thresholds(models: Sequence[_Audited]) -> Table:
+    return threshold_table(
+        [
+            ClearCase(one.outcome, one.answer == "background", one.seed in _LOOKED_AT)
+            for one in models
+            if one.answer != "unclear"
+        ]
+    )
+
+
 def _show(found: Found) -> Shown:
     ten = {place: _audited(found, place) for place in TEN_PLACES}
     others = {place: _audited(found, place) for place in (*BEARING_PLACES, *HARD_PLACES)}
@@ -231,7 +242,7 @@ def _show(found: Found) -> Shown:
     by_system = attributed(found)
     whole = all(found.complete(**place.fields) for place in TEN_PLACES)
     tables = [
-        *([_so_far(models)] if models else []),
+        *([_so_far(models), _thresholds(models)] if models else []),
         _verdict_table("verdicts", "The simulators, where the cue breaks and nothing else changes.", ten),
         _verdict_table("elsewhere", "Real bearings, and three settings where something is missing.", others),
     ]

@@ -1,25 +1,68 @@
-"""Stronger baselines: last state, ERM and group DRO on a recurrent encoder, SG-Drive."""
+"""Stronger baselines: last state, ERM and group DRO with a GRU; and what else is tried against shortcuts, pointwise."""
 
 import dataclasses
+import math
+from typing import Any
 
 from crest.lab.evidence.compare import against, by_seed, percent, stronger_attention
 from crest.lab.evidence.experiment import Experiment, Found
-from crest.lab.evidence.grouped import Words, by_readout, error_panel, errors_of, grouped_table
+from crest.lab.evidence.grouped import Words, by_readout, by_system, error_panel, errors_of, grouped_table
 from crest.lab.evidence.names import named
-from crest.lab.evidence.settings import FIVE, FORMS
-from crest.lab.evidence.shown import Chart, Claim, Shown
+from crest.lab.evidence.settings import FIVE, FORMS, HEADLINE_SYSTEMS, THREE, headline_runs
+from crest.lab.evidence.shown import Chart, Claim, Shown, Table
 from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
+from crest.systems import GearSystem, ImpactSystem
 
 _CLAIM = Claim(
     text="With a GRU on SG-Drive, CREST is well below last state, ERM and group DRO",
     paper="0.96 against about 1.46, −34 %",
 )
 _CHANGE = -0.34
+# The numbers of the oscillator that each simulator is between its events.
+_OSCILLATORS = {
+    "gear": {
+        "turn": 2 * math.pi * GearSystem.natural_frequency / GearSystem.sample_rate,
+        "damping": GearSystem.damping,
+    },
+    "impact": {
+        "turn": 2 * math.pi / (ImpactSystem.samples_per_period * ImpactSystem.drive_frequency),
+        "damping": ImpactSystem.damping / 2,
+    },
+}
+_SPARED = -0.1
+"""Relative change of the OOD error above which an objective is said to leave the failure."""
 
 
-def _baselines(found: Found) -> dict[str, list[Record]]:
+def _shortcut_options(system: str) -> dict[str, dict[str, Any]]:
+    """Objectives against shortcuts, by what to call them: fields of their specs."""
+    return {
+        "IRM over quartiles of the cue": {"objective": "irm"},
+        "last layer again, balanced": {"objective": "last_layer"},
+        "just train twice": {"objective": "train_twice"},
+        "physics-informed residual": {"objective": "physics", "objective_options": _OSCILLATORS[system]},
+    }
+
+
+_SHORTCUT_RUNS = {
+    system: (
+        *headline_runs(seed=THREE, system=[system], readout=["scored_attention", "crest"]),
+        *grid(
+            list(_shortcut_options(system).values()), seed=THREE, system=system, readout="scored_attention"
+        ),
+    )
+    for system in HEADLINE_SYSTEMS
+}
+_RECURRENT_RUNS = (
+    *grid(seed=FIVE, system="gear", encoder="gru", readout=FORMS),
+    *grid(seed=FIVE, system="gear", encoder="gru", readout=["last", "mean"]),
+    *grid(seed=FIVE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
+)
+
+
+def recurrent_baselines(found: Found) -> dict[str, list[Record]]:
+    """The records of the three, by what to call them."""
     return {
         "last state": found.of(readout="last"),
         "ERM (mean)": found.of(readout="mean", objective="mse"),
@@ -27,17 +70,21 @@ def _baselines(found: Found) -> dict[str, list[Record]]:
     }
 
 
-def _judged(found: Found) -> Claim:
+def recurrent_claim(found: Found) -> Claim:
+    """CREST against last state, ERM and group DRO with a GRU."""
     form = stronger_attention(found)
     if form is None or not found.complete():
         return _CLAIM
     crest = by_seed(found.of(readout="crest"))
-    results = {name: paired(crest, by_seed(records)) for name, records in _baselines(found).items()}
+    results = {name: paired(crest, by_seed(records)) for name, records in recurrent_baselines(found).items()}
     rival = paired(crest, by_seed(found.of(readout=form)))
     words = ", ".join(f"{percent(result.change, 1)} against {name}" for name, result in results.items())
     worst = max(results.values(), key=lambda result: result.change)
     below = [
-        all(crest[seed] <= (1 + _CHANGE) * by_seed(records)[seed] for records in _baselines(found).values())
+        all(
+            crest[seed] <= (1 + _CHANGE) * by_seed(records)[seed]
+            for records in recurrent_baselines(found).values()
+        )
         for seed in crest
     ]
     return _CLAIM.judged(
@@ -50,8 +97,61 @@ def _judged(found: Found) -> Claim:
     )
 
 
-def _show(found: Found) -> Shown:
-    groups = _baselines(found) | by_readout(found)
+def _shortcuts(found: Found, system: str) -> Found:
+    return found.part(_SHORTCUT_RUNS[system])
+
+
+def _shortcut_groups(found: Found, system: str) -> dict[str, list[Record]]:
+    part = _shortcuts(found, system)
+    groups = {"plain": part.of(readout="scored_attention", objective="mse")}
+    groups |= {
+        name: part.of(readout="scored_attention", objective=fields["objective"])
+        for name, fields in _shortcut_options(system).items()
+    }
+    return groups | {"crest": part.of(readout="crest")}
+
+
+def _shortcut_table(found: Found) -> Table:
+    groups = by_system(lambda system: _shortcut_groups(found, system))
+    changes = {
+        words: percent(result.change)
+        for words, records in groups.items()
+        if words[1] != "plain" and (result := against(records, groups[words[0], "plain"])) is not None
+    }
+    return grouped_table(
+        "shortcuts",
+        "MLP-scored attention with a pointwise encoder, trained as it is, and with what is usually tried against shortcuts. IRM "
+        "and the last layer are told the cue's quartiles, the residual is told the equation of motion; CREST is told nothing. The last layer is "
+        "fitted again on the training set, for want of other data; just train twice has 1.8 times the updates.",
+        ("system", "training", "ID", "OOD", "against plain", "CiE@1", "ECM", "seeds"),
+        groups,
+        extra={"against plain": changes},
+    )
+
+
+def _physics_claim(found: Found, system: str) -> Claim:
+    claim = Claim(
+        text=f"A physics-informed residual does not remove the failure on {named(system)}",
+        paper="stated without a number",
+    )
+    groups = _shortcut_groups(found, system)
+    plain, crest = groups["plain"], groups["crest"]
+    result = against(groups["physics-informed residual"], plain)
+    gain = against(crest, plain)
+    if result is None or gain is None or not _shortcuts(found, system).complete():
+        return claim
+    return claim.judged(
+        f"OOD {percent(result.change, 1)}; CREST {percent(gain.change, 1)}",
+        holds=result.change > _SPARED and gain.lower == gain.seeds,
+        partly=gain.lower == gain.seeds and result.change > gain.change / 2,
+        bar="it lowers the OOD error by less than a tenth, and CREST lowers it on every seed; in part, by less than half of what "
+        "CREST does",
+        seeds=result.seeds,
+    )
+
+
+def _recurrent(found: Found) -> Shown:
+    groups = recurrent_baselines(found) | by_readout(found)
     changes: dict[Words, str] = {
         (name,): percent(result.change)
         for name, records in groups.items()
@@ -71,17 +171,24 @@ def _show(found: Found) -> Shown:
         caption="Errors with the recurrent encoder.",
         panels=(error_panel("SG-Drive, GRU", errors_of(groups)),),
     )
-    return Shown(tables=(table,), charts=(chart,) if any(groups.values()) else (), claims=(_judged(found),))
+    return Shown(
+        tables=(table,), charts=(chart,) if any(groups.values()) else (), claims=(recurrent_claim(found),)
+    )
+
+
+def _show(found: Found) -> Shown:
+    recurrent = _recurrent(found.part(_RECURRENT_RUNS))
+    return dataclasses.replace(
+        recurrent,
+        tables=(*recurrent.tables, _shortcut_table(found)),
+        claims=(*recurrent.claims, *(_physics_claim(found, system) for system in HEADLINE_SYSTEMS)),
+    )
 
 
 BASELINES_EXPERIMENT = Experiment(
     name="baselines",
     evidence="Stronger baselines",
-    summary="Do last state, ERM or group DRO repair a recurrent encoder on SG-Drive?",
+    summary="Do last state, ERM or group DRO repair a recurrent encoder, and what else is tried against shortcuts a pointwise one?",
     show=_show,
-    runs=(
-        *grid(seed=FIVE, system="gear", encoder="gru", readout=FORMS),
-        *grid(seed=FIVE, system="gear", encoder="gru", readout=["last", "mean"]),
-        *grid(seed=FIVE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
-    ),
+    runs=(*_RECURRENT_RUNS, *(spec for runs in _SHORTCUT_RUNS.values() for spec in runs)),
 )

@@ -46,10 +46,11 @@ def against(records: Sequence[Record], baseline: Sequence[Record]) -> Paired | N
 
 
 def stronger_attention(found: Found, **fields: Any) -> str | None:
-    """The form of attention with the lower ID error in this setting; None while a run of one is missing."""
-    if not all(found.complete(**fields, readout=form) for form in ATTENTION):
+    """The form of attention with the lower ID error, of those that are declared; None while a run of one is missing."""
+    declared = [form for form in ATTENTION if found.declared(**fields, readout=form)]
+    if not declared or not all(found.complete(**fields, readout=form) for form in declared):
         return None
-    forms = {form: found.of(**fields, readout=form) for form in ATTENTION}
+    forms = {form: found.of(**fields, readout=form) for form in declared}
     return min(forms, key=lambda form: mean_error(forms[form], "id"))
 
 

@@ -64,7 +64,8 @@ def _panel(system: str, readout: str, records: list[Record]) -> Panel:
     )
 
 
-def _claims(found: Found, system: str, form: str) -> tuple[Claim, Claim]:
+def deletion_claims(found: Found, system: str, form: str) -> tuple[Claim, Claim]:
+    """What deletions do to CREST and to a form of attention on a system."""
     hurt = Claim(
         text="Deleting the selected steps hurts CREST at least five times as much as the top steps of "
         f"{named(form)} hurt it on {named(system)}",
@@ -127,7 +128,7 @@ def _show(found: Found) -> Shown:
             claim
             for system in HEADLINE_SYSTEMS
             for form in ATTENTION
-            for claim in _claims(found, system, form)
+            for claim in deletion_claims(found, system, form)
         ),
     )
 

@@ -11,14 +11,15 @@ from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
 
 
-def _claim(form: str) -> Claim:
+def unjudged_course(form: str) -> Claim:
+    """What the paper claims of training a form of attention."""
     return Claim(
         text=f"While {named(form)} trains, its event credit peaks early and then falls below chance",
         paper="peak early, end below chance",
     )
 
 
-class _Course:
+class Course:
     """Errors and credit over epochs, averaged over seeds."""
 
     def __init__(self, records: Sequence[Record]) -> None:
@@ -37,7 +38,7 @@ class _Course:
         return max(range(len(self.cie)), key=self.cie.__getitem__)
 
 
-def _panels(form: str, course: _Course) -> tuple[Panel, Panel]:
+def _panels(form: str, course: Course) -> tuple[Panel, Panel]:
     errors = tuple(
         Series(name=f"{split.upper()} error", x=course.epochs, y=values, colour=split)
         for split, values in (("id", course.id), ("ood", course.ood))
@@ -56,22 +57,25 @@ def _panels(form: str, course: _Course) -> tuple[Panel, Panel]:
     )
 
 
-def _judged(form: str, course: _Course) -> Claim:
+def course_claim(form: str, course: Course) -> Claim:
+    """The same, judged by what was seen."""
     peak, last = course.cie[course.peak], course.cie[-1]
-    early = course.epochs[course.peak] <= course.epochs[-1] / 2
-    return _claim(form).judged(
+    early = peak > course.chance and course.epochs[course.peak] <= course.epochs[-1] / 2
+    return unjudged_course(form).judged(
         f"peak {peak:.2f} at epoch {course.epochs[course.peak]} of {course.epochs[-1]}, end {last:.2f}, "
         f"chance {course.chance:.2f}; OOD {course.ood[-1] / course.id[-1]:.1f} times ID at the end",
         holds=early and last < course.chance,
         partly=early and peak - last >= (peak - course.chance) / 2,
-        bar="the peak is in the first half, and the end below chance; in part, half of the way down to it",
+        bar="the peak is above chance and in the first half, and the end below chance; in part, half of the way down to it",
         seeds=course.seeds,
     )
 
 
 def _show(found: Found) -> Shown:
-    courses = {form: _Course(records) for form in ATTENTION if (records := found.of(readout=form))}
-    claims = tuple(_judged(form, courses[form]) if found.complete() else _claim(form) for form in ATTENTION)
+    courses = {form: Course(records) for form in ATTENTION if (records := found.of(readout=form))}
+    claims = tuple(
+        course_claim(form, courses[form]) if found.complete() else unjudged_course(form) for form in ATTENTION
+    )
     table = Table(
         name="dynamics",
         caption="Means over seeds at three moments of training.",

@@ -52,6 +52,10 @@ class Found:
             spec for spec in self.runs if all(getattr(spec, name) == value for name, value in fields.items())
         ]
 
+    def part(self, runs: Iterable[RunSpec]) -> "Found":
+        """Of what was found, these runs alone: where an experiment has several settings that share fields."""
+        return Found(runs, self.records, self.studies)
+
     def count(self, **fields: Any) -> str:
         """How many of the declared runs with these fields are there: 7/10."""
         return f"{len(self.of(**fields))}/{len(self.declared(**fields))}"
@@ -74,6 +78,8 @@ class Experiment:
         runs: the specs; two experiments may share some.
         studies: what it computes without training.
         trial: whether the runs are those of a trial, whose numbers mean nothing.
+        called: what `crest run` is told where that is not the name: the file of a study of one's own.
+        check: called before anything is trained; it raises where that would be in vain, and returns what is worth saying.
     """
 
     name: str
@@ -83,6 +89,8 @@ class Experiment:
     runs: tuple[RunSpec, ...] = ()
     studies: tuple[Study, ...] = ()
     trial: bool = False
+    called: str = ""
+    check: Callable[[], str] = str
 
     def quick(self) -> "Experiment":
         """The experiment as a trial: one seed, few trajectories, two epochs, in seconds. Its studies stay as they are."""
@@ -102,7 +110,7 @@ class Experiment:
             summary=self.summary,
             found=len(records) + len(studies),
             declared=len(self.runs) + len(self.studies),
-            command=f"crest run {self.name}{' --quick' if self.trial else ''}",
+            command=f"crest run {self.called or self.name}{' --quick' if self.trial else ''}",
             shown=self._shown(records, studies),
         )
 

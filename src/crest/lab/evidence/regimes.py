@@ -33,7 +33,10 @@ _TEXTS = {
 def _fields(system: str) -> dict[str, Mapping[str, Any]]:
     """Fields of a spec by what to call it: the named regimes, then cue strength crossed with cue noise."""
     simple: dict[str, Mapping[str, Any]] = {
-        regime: {"regime": regime, "system_options": {}} for regime in REGIMES[system]
+        regime: {"regime": regime, "system_options": {}}
+        for regime in REGIMES[system]
+        # It has a piece of its own, and is another regime, or two of them crossed, by a second name.
+        if regime != "severe"
     }
     crossed = {
         f"{strength}, {noise}": {"regime": strength, "system_options": REGIMES[system][noise]}

@@ -6,6 +6,7 @@ from scipy.stats import spearmanr
 
 from crest.lab.evidence.compare import percent
 from crest.lab.evidence.experiment import Experiment, Found
+from crest.lab.evidence.remedy_guide import guide_tables
 from crest.lab.evidence.remedy_rule import (
     BEYOND,
     ERROR_CLAIM,
@@ -183,6 +184,7 @@ def _show(found: Found) -> Shown:
                 [*by_error, *more_by_error],
             ),
             limits,
+            *guide_tables({**ten, **others}, [*picks, *more]),
         ),
         charts=(_chart(ten),) if ten else (),
         claims=(*judged_picks(picks), judged_by_error(by_error), _prediction(ten))

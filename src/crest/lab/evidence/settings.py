@@ -4,7 +4,6 @@ from typing import Any
 
 from crest.lab.runs.grid import grid
 from crest.lab.runs.spec import RunSpec
-from crest.lab.training import Schedule
 
 ATTENTION = ("attention", "scored_attention")
 """Both forms of attention: a learned query's dot product, and an MLP's score."""
@@ -29,20 +28,6 @@ THREE = range(3)
 """Seeds of grids with many settings, and of encoders that are slower to train."""
 ONE = range(1)
 """The seed of the slowest encoders, and of the regimes, which are many."""
-
-
-FIRST_FORMS: tuple[dict[str, Any], ...] = (
-    {"readout": "attention"},
-    {"readout": "scored_attention"},
-    {"readout": "crest", "readout_options": {"run_up": 0}},
-)
-"""The forms of the published records, before CREST left an encoder's run-up out."""
-FIRST_TRANSFORMER: dict[str, Any] = {
-    "encoder": "attention",
-    "encoder_options": {"positions": "sinusoidal", "final_norm": False},
-    "schedule": Schedule(epochs=30),
-}
-"""The Transformer of the published records, before it had rotary positions, a final norm and a schedule for them."""
 
 
 def headline_runs(**axes: Any) -> tuple[RunSpec, ...]:

@@ -183,3 +183,8 @@ class Piece:
     declared: int
     command: str
     shown: Shown
+
+    @property
+    def report_command(self) -> str:
+        """What shows it again, from the records that are there."""
+        return self.command.replace("crest run ", "crest report ", 1)

@@ -1,0 +1,227 @@
+"""What a study of one's own shows: errors, credit and shares of every model, and which of them the rule would pick."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crest.candidates import Choice
+from crest.choice import choose
+from crest.lab.evidence.experiment import Found
+from crest.lab.evidence.names import ENCODER_NAMES, named
+from crest.lab.evidence.remedy_runs import ModelOutcome, mean_of, tested
+from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Table
+from crest.lab.evidence.stats import Spread
+from crest.lab.runs.record import Record
+
+REANCHOR = "reanchor"
+"""The remedy that changes a trained model, and so has no runs of its own."""
+_REMEDY_WORDS = {
+    "ac_coupling": "AC coupling",
+    "high_pass": "high-pass",
+    "jitter": "level jitter",
+    REANCHOR: "re-anchored",
+}
+_NONE = "—"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Contender:
+    """One encoder with a readout and a remedy, as the study names them."""
+
+    encoder: str
+    readout: str
+    remedy: str
+    fields: Mapping[str, Any]
+    """Fields of its runs."""
+
+    @property
+    def place(self) -> str:
+        """The encoder in words."""
+        return ENCODER_NAMES.get(self.encoder, self.encoder)
+
+    @property
+    def name(self) -> str:
+        """Readout and remedy in words."""
+        remedy = _REMEDY_WORDS.get(self.remedy, self.remedy)
+        return named(self.readout) if remedy == "none" else f"{named(self.readout)} + {remedy}"
+
+
+GUESS = 0.9
+"""An ID error above this is hardly better than a guess, which has 1."""
+_UNITS = {
+    False: "Errors are in standard deviations of the label on the training windows: a guess has about 1.",
+    True: "Errors are shares of windows whose class is wrong.",
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class _Standing:
+    """A contender with its records, seed by seed, and how many were declared."""
+
+    contender: Contender
+    records: Sequence[Record]
+    declared: int
+
+    @property
+    def outcomes(self) -> dict[int, ModelOutcome]:
+        """Errors and shares by seed."""
+        found = {}
+        for record in self.records:
+            source = record.reanchored if self.contender.remedy == REANCHOR else record
+            if source is not None and source.exchange is not None:
+                found[record.spec.seed] = ModelOutcome(
+                    id=source.score.id, ood=source.score.ood, shares=source.exchange
+                )
+        return found
+
+    @property
+    def credit(self) -> list[tuple[float, float]]:
+        """CiE@1 beside chance on the ID windows, of each seed; none where nobody knows the events, or after re-anchoring."""
+        if self.contender.remedy == REANCHOR:
+            return []
+        means = [record.credit["id"] for record in self.records if "id" in record.credit]
+        return [(one.cie, one.chance) for one in means]
+
+
+def show_study(
+    found: Found, *, contenders: Sequence[Contender], has_ood: bool, of_classes: bool = False
+) -> Shown:
+    """Tables and a chart of the study's records.
+
+    Args:
+        found: the records.
+        contenders: what is compared.
+        has_ood: whether something is held out as OOD; else no error is called so.
+        of_classes: whether the labels are classes, and errors shares of wrong ones.
+    """
+    standings = [_standing(found, one) for one in contenders]
+    there = [one for one in standings if one.outcomes]
+    if not there:
+        return Shown(tables=(_errors(standings, has_ood),))
+    rules = _rules(there)
+    notes = [
+        f"{_UNITS[of_classes]} Means over seeds.",
+        "The rule sees ID errors and shares alone. It takes the lowest ID error of the models that follow the transient.",
+    ]
+    weak = [name for name, (choice, group) in rules.items() if not of_classes and _guesses(choice, group)]
+    if weak:
+        notes.insert(
+            0,
+            f"What is picked of {', '.join(weak)} is hardly better than a guess: nothing is known about what such a model would read. "
+            "Train longer, or look whether the label is in the signals.",
+        )
+    if not has_ood:
+        notes.append(
+            "Nothing is held out as OOD, so there is no OOD error: the study cannot say what a new condition does."
+        )
+    return Shown(
+        tables=(_errors(standings, has_ood), _rule_table(rules, there, has_ood)),
+        charts=(_chart(there, has_ood),),
+        notes=tuple(notes),
+    )
+
+
+def _standing(found: Found, contender: Contender) -> _Standing:
+    fields = dict(contender.fields)
+    for name in ("remedy", "remedy_options", "readout_options", "encoder_options"):
+        fields.setdefault(name, "none" if name == "remedy" else {})
+    # Not by `found.of`: a trial has other sizes and another schedule.
+    shared = {name: value for name, value in fields.items() if name not in ("sizes", "schedule")}
+    declared = found.declared(**shared)
+    records = [found.records[spec.id] for spec in declared if spec.id in found.records]
+    return _Standing(
+        contender=contender,
+        records=sorted(records, key=lambda record: record.spec.seed),
+        declared=len(declared),
+    )
+
+
+def _errors(standings: Sequence[_Standing], has_ood: bool) -> Table:
+    events = any(one.credit for one in standings)
+    header = ["encoder", "model", "ID error", *(["OOD error"] if has_ood else [])]
+    header += ["CiE@1", "chance"] if events else []
+    header += ["transient share", "background share", "seeds"]
+    rows = []
+    for one in standings:
+        by_seed = one.outcomes.values()
+        cells = [one.contender.place, one.contender.name, _spread([each.id for each in by_seed], 3)]
+        cells += [_spread([each.ood for each in by_seed], 3)] if has_ood else []
+        if events:
+            cells += [_spread([value[part] for value in one.credit], 2) for part in (0, 1)]
+        cells += [_spread([each.shares.transient for each in by_seed], 2)]
+        cells += [_spread([each.shares.background for each in by_seed], 2)]
+        rows.append((*cells, f"{len(one.outcomes)}/{one.declared}"))
+    return Table(
+        name="models",
+        caption="Every model of the study. Credit is on ID windows; shares say what the prediction follows when backgrounds "
+        "are exchanged.",
+        header=tuple(header),
+        rows=tuple(rows),
+    )
+
+
+def _spread(values: Sequence[float], digits: int) -> str:
+    return Spread.of(values).text(digits) if values else _NONE
+
+
+def _rules(there: Sequence[_Standing]) -> dict[str, tuple[Choice, dict[str, _Standing]]]:
+    """The rule's choice among the models of each encoder, and among all."""
+    groups: dict[str, dict[str, _Standing]] = {}
+    for place, members in itertools.groupby(there, key=lambda one: one.contender.place):
+        groups[place] = {one.contender.name: one for one in members}
+    if len(groups) > 1:
+        groups["all"] = {f"{one.contender.place}, {one.contender.name}": one for one in there}
+    chosen = {}
+    for name, group in groups.items():
+        means = {label: mean_of(one.outcomes) for label, one in group.items()}
+        chosen[name] = (choose({label: (tested(one.shares), one.id) for label, one in means.items()}), group)
+    return chosen
+
+
+def _guesses(choice: Choice, group: Mapping[str, _Standing]) -> bool:
+    return choice.name is not None and mean_of(group[choice.name].outcomes).id > GUESS
+
+
+def _rule_table(
+    rules: Mapping[str, tuple[Choice, dict[str, _Standing]]], there: Sequence[_Standing], has_ood: bool
+) -> Table:
+    rows = []
+    for name, (choice, group) in rules.items():
+        errors = [_NONE, _NONE]
+        if choice.name is not None:
+            mean = mean_of(group[choice.name].outcomes)
+            errors = [f"{mean.id:.3f}", f"{mean.ood:.3f}"]
+        said = (choice.name or "cannot tell", *errors[: 1 + has_ood], choice.reason)
+        rows.append((name, *map(Comparison, said)))
+    seeds = {tuple(one.outcomes) for one in there}
+    uneven = "" if len(seeds) == 1 else " Not all models have the same seeds yet."
+    return Table(
+        name="rule",
+        caption=f"What crest.choose picks, without a label from the field.{uneven}",
+        header=("encoder", "pick", "ID error", *(["OOD error"] if has_ood else []), "why"),
+        rows=tuple(rows),
+    )
+
+
+def _chart(there: Sequence[_Standing], has_ood: bool) -> Chart:
+    panels = []
+    for place, members in itertools.groupby(there, key=lambda one: one.contender.place):
+        group = list(members)
+        series = []
+        for part, word in (("id", "ID"), ("ood", "OOD"))[: 1 + has_ood]:
+            spreads = [Spread.of([getattr(each, part) for each in one.outcomes.values()]) for one in group]
+            series.append(
+                Series(
+                    name=word,
+                    x=[one.contender.name for one in group],
+                    y=[one.mean for one in spreads],
+                    spread=[one.deviation or 0.0 for one in spreads],
+                    look="bars",
+                    colour=part,
+                )
+            )
+        panels.append(
+            Panel(title=place, x_label="model", y_label="error", series=tuple(series), horizontal=True)
+        )
+    return Chart(name="errors", caption="Errors of every model; lower is better.", panels=tuple(panels))

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+
+from crest.lab.evidence.experiment import Experiment
+from crest.lab.evidence.study_file import study_of
+from crest.lab.runs.runner import run
+from crest.lab.runs.spec import RunSpec
+from evidence_made import Numbers, column, shown
+from studies_made import made_study
+
+PLACE = "my_encoder.py:make_encoder"
+
+
+def study(folder: Path, **recordings: object) -> Experiment:
+    return study_of(
+        made_study(folder, recordings=recordings, models={"remedies": ["none", "high_pass", "reanchor"]})
+    )
+
+
+def numbers(spec: RunSpec) -> Numbers:
+    """CREST follows the transient, and has the lower ID error with the encoder of one's own."""
+    if spec.readout != "crest":
+        return Numbers(id=0.1 + spec.seed / 10, ood=0.8, transient=0.2, again=(0.3, 0.5, 0.55))
+    return Numbers(id=0.12 if spec.encoder == "own" else 0.14, ood=0.2, cie=0.75, transient=0.9)
+
+
+def test_a_row_has_both_errors_credit_and_shares(tmp_path: Path) -> None:
+    models, _ = shown(study(tmp_path), numbers).tables
+    assert column(models, "model") == [
+        "mean", "mean + high-pass", "mean + re-anchored", "CREST", "CREST + high-pass"
+    ] * 2  # fmt: skip
+    assert models.rows[0] == (
+        "pointwise", "mean", "0.150 ± 0.071", "0.800 ± 0.000", "0.25 ± 0.00", "0.12 ± 0.00", "0.20 ± 0.00", "0.80 ± 0.00", "2/2"
+    )  # fmt: skip
+    assert models.rows[2][2:6] == ("0.300 ± 0.000", "0.500 ± 0.000", "—", "—")
+    assert models.rows[8][0] == PLACE
+
+
+def test_the_rule_picks_for_each_encoder_and_of_all(tmp_path: Path) -> None:
+    _, rule = shown(study(tmp_path), numbers).tables
+    assert column(rule, "encoder") == ["pointwise", PLACE, "all"]
+    assert column(rule, "pick") == ["CREST", "CREST", f"{PLACE}, CREST"]
+    assert column(rule, "OOD error") == ["0.200"] * 3
+    background = shown(study(tmp_path), lambda _: Numbers(transient=0.1, again=(0.1, 0.1, 0.1))).tables[1]
+    assert column(background, "pick") == ["cannot tell"] * 3
+    assert column(background, "ID error") == ["—"] * 3
+
+
+def test_without_ood_no_error_is_called_so(tmp_path: Path) -> None:
+    found = shown(study(tmp_path, condition=None, ood=None), numbers)
+    assert not any("OOD error" in table.header for table in found.tables)
+    assert [[series.name for series in panel.series] for panel in found.charts[0].panels] == [["ID"], ["ID"]]
+    assert "Nothing is held out as OOD" in found.notes[-1]
+    held = shown(study(tmp_path), numbers)
+    assert [series.name for series in held.charts[0].panels[0].series] == ["ID", "OOD"]
+
+
+def test_a_pick_that_is_no_better_than_a_guess_is_called_so(tmp_path: Path) -> None:
+    found = shown(study(tmp_path), lambda spec: Numbers(id=1.02, transient=0.9, again=(1.1, 1.1, 0.9)))
+    assert found.notes[0].startswith(
+        f"What is picked of pointwise, {PLACE}, all is hardly better than a guess"
+    )
+    assert not any("a guess:" in note for note in shown(study(tmp_path), numbers).notes)
+
+
+def test_what_is_missing_is_counted_and_the_rest_is_shown(tmp_path: Path) -> None:
+    made = study(tmp_path)
+    some = shown(made, numbers, without=lambda spec: spec.readout == "crest" and spec.seed == 1)
+    assert column(some.tables[0], "seeds")[:5] == ["2/2", "2/2", "2/2", "1/2", "1/2"]
+    assert "Not all models have the same seeds yet" in some.tables[1].caption
+    none = shown(made, numbers, without=lambda _: True)
+    assert column(none.tables[0], "ID error") == ["—"] * 10
+    assert not none.charts
+
+
+def test_labels_that_are_names_are_trained_as_classes_and_errors_are_shares_of_wrong_ones(
+    tmp_path: Path,
+) -> None:
+    made = study_of(
+        made_study(
+            tmp_path,
+            recordings={"label": "state", "condition": None, "ood": None},
+            models={"encoders": ["pointwise"], "remedies": ["none", "reanchor"], "seeds": 1},
+        )
+    )
+    assert {spec.objective for spec in made.runs} == {"cross_entropy"}
+    assert {tuple(spec.system_options["classes"]) for spec in made.runs} == {("ok", "worn")}
+    assert "shares of windows whose class is wrong" in shown(made, numbers).notes[0]
+    first = made.quick().runs[0]
+    record = run(first)
+    # A share of 16 windows, or of as many as there are.
+    assert 0 <= record.score.id <= 1
+    assert set(record.macro_f1) == {"id", "ood"}
+
+
+@pytest.mark.parametrize("remedy", ["none", "high_pass"])
+def test_a_trial_is_found_by_its_models_too(tmp_path: Path, remedy: str) -> None:
+    trial = study_of(made_study(tmp_path, models={"remedies": [remedy]})).quick()
+    assert column(shown(trial, numbers).tables[0], "seeds") == ["1/1"] * 4
