@@ -226,6 +226,10 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "positive_credit": {"scores": torch.randn(6, 24)},
         "step_scores": {"features": series(), "pooled": torch.randn(6, 2)},
         "rmse_or_error_rate": {"predictions": torch.rand(6), "targets": torch.rand(6)},
+        **{
+            name: {"predictions": torch.rand(6, 3), "targets": torch.tensor([0, 1, 2, 0, 1, 2])}
+            for name in ("error_rate", "macro_f1")
+        },
         "rmse": {"prediction": torch.rand(6), "target": torch.rand(6)},
         "backend": {"name": "auto"},
         "serves": {"features": series()},
@@ -236,14 +240,16 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "Structure": {**fields_of(Structure), "front": "level", "pooling": "2", "layout": "channels_first", "keepdim": True},
         "Structure.read": {"text": Structure(front="level").written()},
         "Repaired.load": {"folder": repaired_in(folder / "repaired"), "model": model()},
-        "deletion": {**changes, "ratings": torch.rand(6, 24), "fractions": (0.5,), "error": crest.probes.rmse},
+        "deletion": {
+            **changes, "ratings": torch.rand(6, 24), "fractions": (0.5,), "target": None, "error": crest.probes.rmse,
+        },
         "deletion_by": {
             **changes, "ratings": {"a": torch.rand(6, 24)}, "fractions": (0.5,), "events": events(),
-            "error": crest.probes.rmse,
+            "target": None, "error": crest.probes.rmse,
         },
-        "error_without": {**changes, "remove_mask": events(), "error": crest.probes.rmse},
+        "error_without": {**changes, "remove_mask": events(), "target": None, "error": crest.probes.rmse},
         "interpolate_out": {"inputs": series(), "remove_mask": events(), "mask": mask()},
-        "saliency": {"function": reads, "inputs": series(), "reduce": "l2"},
+        "saliency": {"function": reads, "inputs": series(), "reduce": "l2", "target": None},
         "events_at": {"events": events(), "steps": 12},
         "scores_at": {"scores": torch.rand(6, 12), "steps": 24},
         "exchange_test": {"function": reads, "inputs": series(), "kind": "slow", "mask": None, **SMALL},

@@ -106,7 +106,16 @@ def record(system: str, readout: str, trajectories: int = 3, seed: int = 0, **fi
     usual = dict.fromkeys(field.name for field in dataclasses.fields(Record))
     empty: dict[str, Any] = {
         name: {}
-        for name in ("resolved", "credit", "budget", "deletion", "seconds", "versions", "attributions")
+        for name in (
+            "resolved",
+            "credit",
+            "budget",
+            "deletion",
+            "seconds",
+            "versions",
+            "attributions",
+            "macro_f1",
+        )
     }
     empty |= {name: [] for name in ("losses", "id_errors", "looks")}
     made = {

@@ -145,3 +145,18 @@ def test_weights_of_another_model_are_told(folder: Path) -> None:
         ValueError, match=r"^weights must be those of the model, got others in .*other\.safetensors"
     ):
         run(folder, weights=folder / "other.safetensors")
+
+
+def test_signals_are_read_as_they_are_in_a_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of files with a clock at two rates, the chosen column at the rate that was asked for."""
+    for place in range(12):
+        signal = np.load(folder / f"{place}.npy")
+        rate = 100 if place % 2 else 200
+        lines = [f"{2 + step / rate},7,{value}" for step, value in enumerate(np.repeat(signal, rate // 100))]
+        (folder / f"{place}.csv").write_text("\n".join(["clock,oil,force", *lines]))
+    table = (folder / "table.csv").read_text().replace(".npy", ".csv")
+    (folder / "table.csv").write_text(table)
+    run(folder, columns=["force"], time="clock", resample=100.0, key=None)
+    assert "Audit of 24 trajectories" in capsys.readouterr().out
+    with pytest.raises(ValueError, match=r"^time must be left out with --no-time, got 'clock'"):
+        run(folder, time="clock", no_time=True)

@@ -4,12 +4,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import pytest
 
 from commands import Command, run
 from crest.lab import cli
+from crest.lab.cli.runs import ExperimentName
+from crest.lab.evidence import CATALOG
 
 
 def test_help_lists_the_commands() -> None:
@@ -30,7 +32,7 @@ def test_help_answers_without_torch_and_numpy() -> None:
     [
         (("run", "mian"), "crest: NAMES must be one of teaser, main,"),
         (("run", "mian"), "all, got 'mian': did you mean 'main'?"),
-        (("run",), "NAMES must hold an experiment or all"),
+        (("run",), "NAMES must hold an experiment, all, or the .toml file of a study"),
         (("run", "main", "--jobs", "0"), "crest: --jobs must be a whole number, 1 or more, got 0"),
         (
             ("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"),
@@ -127,8 +129,12 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_every_command(shell: Literal["bash", "zsh", "fish"]) -> None:
     script = cli.app.generate_completion(shell=shell)
-    for word in ("systems", "report", "from-dir", "unsafe-pickle", "install-completion"):
+    for word in ("systems", "report", "from-dir", "unsafe-pickle", "install-completion", "baselines"):
         assert word in script
+
+
+def test_the_experiments_that_shells_offer_are_those_of_the_catalog() -> None:
+    assert get_args(ExperimentName) == (*CATALOG, "all")
 
 
 def test_the_default_folder_is_named_where_it_is_missing(crest: Command) -> None:

@@ -2,6 +2,7 @@ import pytest
 
 from crest.lab.cli.progress import Bar, Lines, line, progress, reason
 from crest.lab.evaluation import Score
+from crest.lab.runs.spec import RunSpec
 from sweeping import made_up, tiny
 
 SPEC = tiny()
@@ -10,6 +11,16 @@ SPEC = tiny()
 def test_a_finished_run_has_both_errors_and_its_seconds() -> None:
     record = made_up(SPEC, score=Score(id=0.12345, ood=1.5), seconds={"data": 0.7, "training": 1.5})
     assert line(record) == f"{SPEC.id}  ID 0.123  OOD 1.500  2 s"
+
+
+def test_a_run_on_recordings_of_which_none_is_held_out_has_one_error() -> None:
+    spec = RunSpec(
+        system="recordings",
+        system_options={"table": "a.csv", "window": 8, "content": "0a"},
+        readout="mean",
+        seed=1000,
+    )
+    assert line(made_up(spec, score=Score(id=0.1, ood=0.1))) == f"{spec.id}  ID 0.100  1 s"
 
 
 @pytest.mark.parametrize(

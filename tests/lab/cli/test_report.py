@@ -11,9 +11,11 @@ from crest.lab.cli.report import VERDICT_STYLES, report
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.cross import CROSS_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
+from crest.lab.evidence.study_file import study_of
 from crest.lab.evidence.teaser import TEASER_EXPERIMENT
 from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from evidence_made import duel, write
+from studies_made import made_study
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +83,8 @@ def test_pdf(crest: Command, records: Path) -> None:
     assert (status, shown.splitlines()[-1]) == (0, "Report: outputs/report.pdf")
     content = Path("outputs/report.pdf").read_bytes()
     assert content.startswith(b"%PDF")
-    # Verdicts, a table, a chart.
-    assert len(re.findall(rb"/Type /Page\b", content)) == 3
+    # Its opening, verdicts, a table and a chart.
+    assert 1 <= len(re.findall(rb"/Type /Page\b", content)) <= 3
 
 
 def test_png(crest: Command, records: Path) -> None:
@@ -174,3 +176,63 @@ def test_outside_of_a_clone_the_report_says_what_to_do(crest: Command, shape: st
     assert "results" in shown
     assert "name another folder with --folder, or work in a clone of the repository" in shown
     assert not Path("outputs").exists()
+
+
+# -- studies of one's own
+
+
+def test_a_study_has_its_page_with_the_explorer_and_its_tables(crest: Command, tmp_path: Path) -> None:
+    study = study_of(made_study(tmp_path, models={"seeds": 1, "remedies": ["none", "high_pass"]}))
+    write(Path("runs"), [study])
+    shown, status = crest("report", "my_study.toml", "--folder", "runs")
+    assert status == 0, shown
+    lines = shown.splitlines()
+    assert lines[0] == "my_study, models (8 of 8 runs)"
+    assert re.match(r"encoder +model +ID error +OOD error +CiE@1 +chance +transient share", lines[1])
+    assert "my_study, rule (8 of 8 runs)" in lines
+    assert "verdict" not in shown
+    page = Path("outputs/report.html").read_text()
+    assert sections(page) == ["my_study"]
+    assert "<h1>crest: my_study</h1>" in page
+    assert "simulators' regimes" not in page
+    own = "my_encoder.py:make_encoder"
+    assert explored(page) == {
+        "recordings": [
+            f"{readout}, {encoder}, {remedy}"
+            for encoder in ("pointwise", own)
+            for readout in ("mean", "CREST")
+            for remedy in ("none", "high_pass")
+        ]
+    }
+    found = json.loads(
+        crest("report", "my_study.toml", "--folder", "runs", "--json", "--format", "md")[0].split("Report:")[
+            0
+        ]
+    )
+    assert found["claims"] == []
+    assert [row["encoder"] for row in found["studies"]["my_study"]["rule"]] == ["pointwise", own, "all"]
+
+
+def test_a_study_without_ood_shows_none(crest: Command, tmp_path: Path) -> None:
+    held: dict[str, object] = {"condition": None, "ood": None}
+    study = study_of(made_study(tmp_path, recordings=held, models={"seeds": 1}))
+    write(Path("runs"), [study])
+    shown, _ = crest("report", "my_study.toml", "--folder", "runs")
+    assert "OOD" not in shown
+    page = Path("outputs/report.html").read_text()
+    found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    (system,) = json.loads(found[1])["systems"]
+    assert {one["split"] for one in system["trajectories"]} == {"id"}
+
+
+def test_a_study_without_records_says_what_makes_them(crest: Command, tmp_path: Path) -> None:
+    made_study(tmp_path)
+    Path("runs").mkdir()
+    shown, status = crest("report", "my_study.toml", "--folder", "runs")
+    assert status == 1
+    assert "--folder must have records of my_study.toml, got none in runs" in shown
+    assert shown.rstrip().endswith("or make them with `crest run my_study.toml`")
+    assert crest("report", "gone.toml", "--folder", "runs") == (
+        "crest: gone.toml must be the file of a study, and it does not exist\n", 1
+    )  # fmt: skip

@@ -8,9 +8,8 @@ from crest.lab.evidence.shown import Shown
 from crest.lab.report.formats import (
     markdown,
     table_markdown,
-    verdict_tables,
+    verdict_table,
     write_markdown,
-    write_pdf,
     write_png,
 )
 from report_made import chart, piece, table
@@ -57,25 +56,12 @@ def test_all_pieces_in_one_file(tmp_path: Path) -> None:
     assert "two: CREST errs less" in verdicts
 
 
-def test_verdicts_are_dealt_to_pages() -> None:
-    pages = verdict_tables([piece(str(number)) for number in range(5)], claims=4)
-    assert [len(page.rows) for page in pages] == [4, 4, 2]
-    assert pages[0].rows[1] == ("0: so does ID", "0.08", "—", "—", "—", "—", "not measured", "Table 1")
-    assert verdict_tables([], claims=None) == []
-
-
-def test_a_pdf_has_a_page_for_verdicts_and_for_each_table_and_chart(tmp_path: Path) -> None:
-    path = tmp_path / "report.pdf"
-    write_pdf([piece("one"), piece("two")], path)
-    content = path.read_bytes()
-    assert content.startswith(b"%PDF")
-    assert len(re.findall(rb"/Type /Page\b", content)) == 1 + 2 + 2
-
-
-def test_a_pdf_of_nothing_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="pieces must hold a claim, a table or a chart"):
-        write_pdf([piece(shown=Shown())], tmp_path / "report.pdf")
-    assert list(tmp_path.iterdir()) == []
+def test_verdicts_of_all_pieces_are_in_one_table() -> None:
+    found = verdict_table([piece(str(number)) for number in range(5)])
+    assert found is not None
+    assert len(found.rows) == 10
+    assert found.rows[1] == ("0: so does ID", "0.08", "—", "—", "—", "—", "not measured", "Table 1")
+    assert verdict_table([]) is None
 
 
 def test_a_png_for_each_chart_and_table(tmp_path: Path) -> None:

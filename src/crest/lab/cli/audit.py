@@ -3,15 +3,14 @@
 # ruff: noqa: PLC0415
 
 import dataclasses
-import importlib.util
-import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.output import require_output
+from crest.lab.cli.recordings import time_column
 from crest.lab.cli.wording import Behind
 
 if TYPE_CHECKING:
@@ -34,6 +33,10 @@ def audit_model(
     condition: str | None = None,
     events: str | None = None,
     key: str | None = None,
+    columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    time: str | None = None,
+    no_time: Annotated[bool, Parameter(negative="")] = False,
+    resample: float | None = None,
     channels_first: bool | None = None,
     classes: bool = False,
     features: str | None = None,
@@ -70,6 +73,14 @@ def audit_model(
         Column with the event steps, where somebody knows them.
     key
         Which array of .npz and .mat files, where they hold several.
+    columns
+        Columns of the signals that are channels, by name or by number from 0. Default: all but the time.
+    time
+        Column of the signals with the time, by name or by number. Default: found out.
+    no_time
+        The signals have no time column.
+    resample
+        Samples per second that all recordings are brought to.
     channels_first
         Whether the model takes (B, C, T). Default: tried out.
     classes
@@ -104,7 +115,7 @@ def audit_model(
     with console.status("reading the recordings"):
         wanted = Wanted(
             table=data, folder=signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
-            events=events, key=key,
+            events=events, key=key, columns=columns, time=time_column(time, no_time), resample=resample,
         )  # fmt: skip
         found_there = gathered_recordings(wanted)
         # Nothing below asks for the rate, so nobody need know it.
@@ -144,54 +155,17 @@ def _made(source: str) -> "nn.Module":
     """The model that the function at file.py:function or module:function makes."""
     from torch import nn
 
-    place, colon, name = source.rpartition(":")
-    if not colon or not place or not name:
-        raise ValueError(f"model must be file.py:function or module:function, got {source!r}")
-    if place.endswith(".py"):
-        path = Path(place)
-        if not path.is_file():
-            raise ValueError(f"model must name a file that exists, got {place!r}")
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        if spec is None or spec.loader is None:
-            raise ValueError(f"model must name a Python file, got {place!r}")
-        module: Any = importlib.util.module_from_spec(spec)
-        # As a script would: its neighbours can be imported.
-        sys.path.insert(0, str(path.resolve().parent))
-        sys.modules[path.stem] = module
-        loader = spec.loader
-        _own_code(lambda: loader.exec_module(module))
-    else:
-        sys.path.insert(0, str(Path.cwd()))
-        module = _own_code(lambda: importlib.import_module(place))
-    function = getattr(module, name, None)
-    if not callable(function):
-        own = [
-            one
-            for one, value in vars(module).items()
-            if callable(value) and getattr(value, "__module__", None) == module.__name__
-        ]
-        there = ", ".join(sorted(own)[:20])
-        raise ValueError(f"model must name a function of {place}, such as {there or 'none'}; got {name!r}")
-    made = function if isinstance(function, nn.Module) else _own_code(function)
+    from crest.lab.own_code import in_one_sentence, own_code, own_function
+
+    function = own_function("model", own_code("model", source, Path()))
+    if isinstance(function, nn.Module):
+        return function.eval()
+    made = in_one_sentence("model must be made without an error", function)
     if not isinstance(made, nn.Module):
         raise ValueError(
             f"model must name a function that returns a torch.nn.Module, got {type(made).__name__}"
         )
     return made.eval()
-
-
-def _own_code(work: Callable[[], Any]) -> Any:
-    """What the user's code gives; where it fails, its error and the line that it names, in one sentence."""
-    try:
-        return work()
-    except Exception as error:
-        # Of a file that Python cannot read or find, the message says where, and the last line is Python's own.
-        line = traceback.extract_tb(error.__traceback__)[-1]
-        known = isinstance(error, SyntaxError) or line.filename.startswith("<")
-        where = "" if known else f" ({Path(line.filename).name}, line {line.lineno})"
-        raise ValueError(
-            f"model must be made without an error, got {type(error).__name__}: {error}{where}; --debug shows more"
-        ) from error
 
 
 def _fill(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:

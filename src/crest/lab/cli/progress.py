@@ -18,9 +18,10 @@ from crest.lab.runs.sweep import Listener
 
 
 def line(record: Record) -> str:
-    """A finished run in one line, with both its ID and its OOD error."""
+    """A finished run in one line, with its ID error and, where something is held out, its OOD error."""
     seconds = sum(record.seconds.values())
-    return f"{record.id}  ID {record.score.id:.3f}  OOD {record.score.ood:.3f}  {seconds:.0f} s"
+    outside = f"  OOD {record.score.ood:.3f}" if record.spec.has_ood else ""
+    return f"{record.id}  ID {record.score.id:.3f}{outside}  {seconds:.0f} s"
 
 
 def reason(text: str) -> str:

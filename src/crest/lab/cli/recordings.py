@@ -88,14 +88,12 @@ def check_table(
     from crest.systems.recordings.gathering import Wanted, gathered_recordings
     from crest.systems.recordings.inventory import Division, inventory
 
-    if no_time and time is not None:
-        raise ValueError(f"time must be left out with --no-time, got {time!r}")
     if ood is not None and (condition is None or window is None):
         raise ValueError("ood must come with --condition and --window, which say what is divided")
     wanted = Wanted(
         table=table, folder=signals, window=1 if window is None else window, hop=hop, sample_rate=sample_rate,
         file=file, label=label, condition=condition, events=events, proxy=proxy, key=key, columns=columns,
-        time=(not no_time) if time is None else time, resample=resample, classes=classes,
+        time=time_column(time, no_time), resample=resample, classes=classes,
     )  # fmt: skip
     division = (
         None if ood is None else Division(ood=tuple(ood), id_by=id_by, id_fraction=id_fraction, gap=gap)
@@ -109,3 +107,15 @@ def check_table(
             console.print(line, markup=False)
     if found.problems:
         raise SystemExit(1)
+
+
+def time_column(time: str | None, no_time: bool) -> str | bool:
+    """What the options --time and --no-time say, in the words of `load_recordings`.
+
+    Example:
+        >>> time_column(None, no_time=False), time_column("clock", no_time=False), time_column(None, no_time=True)
+        (True, 'clock', False)
+    """
+    if no_time and time is not None:
+        raise ValueError(f"time must be left out with --no-time, got {time!r}")
+    return (not no_time) if time is None else time

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from crest.lab.cli.console import TRIAL, console, print_json, words_aside
 from crest.lab.cli.output import require_output, require_place
-from crest.lab.cli.runs import ELSEWHERE, RESULTS, experiments, holds_trial
+from crest.lab.cli.runs import ELSEWHERE, RESULTS, ExperimentName, experiments, holds_trial
 from crest.lab.cli.wording import Behind
 
 if TYPE_CHECKING:
@@ -28,19 +28,19 @@ and group DRO's step was settled on a development seed after one reported run wi
 
 
 def report(
-    *names: Annotated[str, Behind("name")],
+    *names: Annotated[ExperimentName | str, Behind("name")],
     folder: Path = RESULTS,
     format: Format | None = None,  # noqa: A002
     output: Path | None = None,
     quick: bool = False,
     json: bool = False,
 ) -> None:
-    """Write the evidence: verdicts on the paper's claims, every table and figure, and an explorer. Trains nothing.
+    """Write the evidence, or your own study: verdicts on claims, every table and figure, and an explorer. Trains nothing.
 
     Parameters
     ----------
     names
-        Experiments of the catalog; all of them unless given.
+        Experiments of the catalog, or files of studies; the whole catalog unless given. `all` with files shows both on one page.
     folder
         Where the records are.
     format
@@ -67,9 +67,11 @@ def report(
     if not quick and holds_trial(chosen, store.ids()):
         quick, chosen = True, experiments(list(names), quick=True)
     pieces = [one.piece(store) for one in chosen]
+    own = [one for one in chosen if one.called]
     if not any(piece.found for piece in pieces):
+        what = f"name another folder with --folder, or make them with `crest run {' '.join(names)}`"
         raise ValueError(
-            f"folder must have records of {', '.join(names) or 'the catalog'}, got none in {folder}: {ELSEWHERE}"
+            f"folder must have records of {', '.join(names) or 'the catalog'}, got none in {folder}: {what if own else ELSEWHERE}"
         )
     stem = "trial" if quick else "report"
     place = output or Path("outputs") / (stem if format == "png" else f"{stem}.{format}")
@@ -77,7 +79,9 @@ def report(
     if format == "md":
         formats.write_markdown(pieces, place)
     elif format == "pdf":
-        formats.write_pdf(pieces, place)
+        from crest.lab.report.paper import write_paper
+
+        write_paper(pieces, place)
     elif format == "png":
         formats.write_png(pieces, place)
     else:
@@ -85,12 +89,22 @@ def report(
 
         traced = [spec for one in chosen for spec in one.runs if "traces" in spec.measures]
         explored = [store.record(spec) for spec in dict.fromkeys(traced) if spec.id in store]
+        alone = len(own) == len(chosen)
+        title = f"crest: {', '.join(one.name for one in own)}" if alone else TITLE
+        content = page(
+            pieces, explored, title=title, intro="" if alone else INTRO, note=TRIAL if quick else ""
+        )
         with whole_file(place) as file:
-            file.write(page(pieces, explored, title=TITLE, intro=INTRO, note=TRIAL if quick else "").encode())
+            file.write(content.encode())
+    studies = [piece for piece, one in zip(pieces, chosen, strict=True) if one.called]
     if json:
-        print_json({"report": place, "trial": quick, "claims": verdicts(pieces)})
+        print_json(
+            {"report": place, "trial": quick, "claims": verdicts(pieces), "studies": tables_of(studies)}
+        )
     else:
-        print_verdicts(pieces)
+        if len(own) < len(chosen):
+            print_verdicts(pieces)
+        print_tables(studies)
     if quick:
         console.print(TRIAL)
     console.print(f"Report: {place}", markup=False)
@@ -122,6 +136,32 @@ def verdicts(pieces: "Sequence[Piece]") -> list[dict[str, str | int]]:
         for piece in pieces
         for claim in piece.shown.claims
     ]
+
+
+def tables_of(studies: "Sequence[Piece]") -> dict[str, dict[str, list[dict[str, str]]]]:
+    """The tables of studies as a script reads them: rows by heading, by study and table."""
+    return {
+        piece.name: {
+            table.name: [dict(zip(table.header, row, strict=True)) for row in table.rows]
+            for table in piece.shown.tables
+        }
+        for piece in studies
+    }
+
+
+def print_tables(studies: "Sequence[Piece]") -> None:
+    """The tables of studies, each under its name."""
+    from rich.table import Table
+
+    for piece in studies:
+        for table in piece.shown.tables:
+            console.print(
+                f"{piece.name}, {table.name} ({piece.found} of {piece.declared} runs)", markup=False
+            )
+            shown = Table(*table.header, box=None, pad_edge=False)
+            for row in table.rows:
+                shown.add_row(*row)
+            console.print(shown, markup=False)
 
 
 def print_verdicts(pieces: "Sequence[Piece]") -> None:

@@ -7,7 +7,7 @@ import logging
 import shlex
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from crest.lab.cli.console import INTERRUPTED, console, errors, print_json, words_aside
 from crest.lab.cli.wording import Behind
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from crest.lab.evidence.experiment import Experiment
 
 RESULTS = Path("results")
+ExperimentName = Literal[
+    "teaser", "main", "cross", "dynamics", "isolation", "budget", "direction", "adaptive", "readouts", "baselines",
+    "deletion", "theory", "splitting", "cwru", "regimes", "severe", "remedies", "audit", "convergence", "all",
+]  # fmt: skip
+"""What the Tab key offers: the names of the catalog, which would take seconds to load."""
 ELSEWHERE = (
     "name another folder with --folder, or work in a clone of the repository, whose folder results has the published "
     "records"
@@ -24,10 +29,14 @@ ELSEWHERE = (
 
 
 def experiments(names: list[str], quick: bool) -> "list[Experiment]":
-    """The experiments of these names, or all; in their quick form if asked for."""
+    """The experiments of these names and the studies of these files, or the whole catalog; in their quick form if asked for."""
     from crest.lab.evidence import experiments_of
+    from crest.lab.evidence.study_file import ENDING, study_of
 
-    chosen = experiments_of(names or ["all"])
+    files = [name for name in names if name.endswith(ENDING)]
+    known = [name for name in names if name not in files]
+    chosen = experiments_of(known or ["all"]) if known or not files else []
+    chosen += [study_of(Path(name)) for name in dict.fromkeys(files)]
     return [experiment.quick() for experiment in chosen] if quick else chosen
 
 
@@ -39,7 +48,7 @@ def holds_trial(chosen: "list[Experiment]", there: set[str]) -> bool:
 
 
 def run_experiments(
-    *names: Annotated[str, Behind("name")],
+    *names: Annotated[ExperimentName | str, Behind("name")],
     jobs: int | None = None,
     cluster: Annotated[str | None, Behind("address")] = None,
     folder: Path = RESULTS,
@@ -50,7 +59,7 @@ def run_experiments(
     Parameters
     ----------
     names
-        Experiments of the catalog (`crest status` lists them), or all.
+        Experiments of the catalog (`crest status` lists them), or all; or files of your own studies, such as my_study.toml.
     jobs
         Processes at a time, one thread each; as many as cores unless given.
     cluster
@@ -67,11 +76,14 @@ def run_experiments(
     from crest.lab.runs.sweep import sweep
 
     if not names:
-        raise ValueError("names must hold an experiment or all: `crest status` lists them")
+        raise ValueError(
+            "names must hold an experiment, all, or the .toml file of a study: `crest status` lists experiments"
+        )
     if cluster is not None and jobs is not None:
         raise ValueError("jobs is for this machine: a cluster decides by itself how many run at a time")
     chosen = experiments(list(names), quick)
     specs = distinct(chosen)
+    _look_before(chosen)
     executor = LocalExecutor(jobs) if cluster is None else ClusterExecutor(cluster)
     store = Store(folder)
     # Batch systems and containers end a program by this signal: as by Ctrl-C, nothing is left lying around.
@@ -115,6 +127,13 @@ def run_experiments(
         raise SystemExit(1)
 
 
+def _look_before(chosen: "list[Experiment]") -> None:
+    """Let the experiments look at what they need, and print what they say: nobody waits for a run that must fail."""
+    for one in chosen:
+        if said := one.check():
+            console.print(said, markup=False)
+
+
 def _silence_dask() -> None:
     """Let Dask's loggers say nothing: what its client logs when a scheduler dies, we say in one sentence."""
     # Each part of it has a logger with a level and a handler of its own.
@@ -124,14 +143,17 @@ def _silence_dask() -> None:
 
 
 def status(
-    *names: Annotated[str, Behind("name")], folder: Path = RESULTS, quick: bool = False, json: bool = False
+    *names: Annotated[ExperimentName | str, Behind("name")],
+    folder: Path = RESULTS,
+    quick: bool = False,
+    json: bool = False,
 ) -> None:
     """Say per experiment how many runs are done, missing and failed; name what failed.
 
     Parameters
     ----------
     names
-        Experiments of the catalog; all of them unless given.
+        Experiments of the catalog, or files of studies; the whole catalog unless given.
     folder
         Where the records are.
     quick

@@ -1,5 +1,6 @@
 """What the explorer of the page shows: trajectories once each, and what every readout makes of them."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from crest.pages.colours import COLOURS
 from crest.pages.explorer import TracedModel, explorer_system
 from crest.probes import Traces
 
-_PER = {"gear": "s", "impact": "unit of time", "cwru": "s"}
+_PER = {"gear": "s", "impact": "unit of time", "cwru": "s", "recordings": "s"}
 """What the sampling rate of a system is per. The oscillator's time is in units where its angular frequency is 1."""
 
 
@@ -46,7 +47,11 @@ def _system(name: str, records: Sequence[Record]) -> dict[str, Any]:
 def _traces(record: Record) -> Traces:
     if record.traces is None:
         raise ValueError(f"explored must hold records with traces, got {record.id} without")
-    return record.traces
+    if record.spec.has_ood:
+        return record.traces
+    # Nothing was held out, so what stands in its place are the ID windows again.
+    inside = [row for row in record.traces.rows if row.split != "ood"]
+    return dataclasses.replace(record.traces, rows=inside)
 
 
 def _data_key(spec: RunSpec) -> str:
@@ -63,7 +68,9 @@ def _system_words(spec: RunSpec) -> list[str]:
 
 def _readout_words(spec: RunSpec) -> list[str]:
     options = _options(spec.readout_options)
-    return [named(spec.readout), options, spec.encoder, spec.objective, f"seed {spec.seed}", spec.id]
+    encoder = str(spec.encoder_options.get("factory", spec.encoder))
+    remedy = " ".join([spec.remedy, *map(str, spec.remedy_options.values())])
+    return [named(spec.readout), options, encoder, remedy, spec.objective, f"seed {spec.seed}", spec.id]
 
 
 def _options(options: Mapping[str, Any]) -> str:

@@ -1,44 +1,25 @@
-"""Pieces as Markdown, PDF and PNG. The last two need matplotlib."""
+"""Pieces as Markdown and PNG. The latter needs matplotlib."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 
 from crest.files import whole_file
 from crest.lab.evidence.shown import Piece, Table
 from crest.lab.report.pictures import picture, table_picture
 
-CLAIMS_ON_A_PAGE = 16
 PIXELS_PER_INCH = 150
 VERDICT_HEADER = ("claim", "paper", "ours", "seeds", "p", "smallest p", "verdict", "evidence")
 
 
 def write_markdown(pieces: Sequence[Piece], path: Path) -> None:
     """Write the verdicts and all pieces to one Markdown file."""
-    parts = [table_markdown(table) for table in verdict_tables(pieces, claims=None)]
-    text = "\n".join([*parts, *(markdown(piece) for piece in pieces)])
+    text = "\n".join([*_verdicts(pieces), *(markdown(piece) for piece in pieces)])
     with whole_file(path) as file:
         file.write(text.encode())
-
-
-def write_pdf(pieces: Sequence[Piece], path: Path) -> None:
-    """Write the verdicts, then each table and chart on a page of its own size."""
-    if not any(piece.shown.claims or piece.shown.tables or piece.shown.charts for piece in pieces):
-        raise ValueError(
-            f"pieces must hold a claim, a table or a chart to make pages of, got {len(pieces)} without"
-        )
-    with whole_file(path) as file, PdfPages(file, metadata={"Creator": "crest"}) as pages:
-        for table in verdict_tables(pieces, claims=CLAIMS_ON_A_PAGE):
-            pages.savefig(table_picture(table))
-        for piece in pieces:
-            for table in piece.shown.tables:
-                pages.savefig(table_picture(table))
-            for chart in piece.shown.charts:
-                pages.savefig(picture(chart))
 
 
 def write_png(pieces: Sequence[Piece], folder: Path) -> list[Path]:
@@ -74,7 +55,7 @@ def markdown(piece: Piece) -> str:
         f"## {piece.evidence}: {piece.name}\n",
         f"{piece.summary}\n",
         f"{runs if piece.found >= piece.declared else f'**Incomplete: {runs}**'}; `{piece.command}`\n",
-        *(table_markdown(table) for table in verdict_tables([piece], claims=None)),
+        *_verdicts([piece]),
         *(table_markdown(table) for table in piece.shown.tables),
         *(f"Chart `{piece.name}-{chart.name}`: {chart.caption}\n" for chart in piece.shown.charts),
         *(f"{note}\n" for note in piece.shown.notes),
@@ -102,8 +83,8 @@ def table_markdown(table: Table) -> str:
     return "\n".join([table.caption, "", *rows, ""])
 
 
-def verdict_tables(pieces: Sequence[Piece], *, claims: int | None) -> list[Table]:
-    """The claims of all pieces beside what was measured, with at most `claims` rows to a table, or all in one table."""
+def verdict_table(pieces: Sequence[Piece]) -> Table | None:
+    """The claims of all pieces beside what was measured; None without a claim."""
     rows = [
         (
             claim.text,
@@ -119,16 +100,12 @@ def verdict_tables(pieces: Sequence[Piece], *, claims: int | None) -> list[Table
         for claim in piece.shown.claims
     ]
     caption = "Claims of the paper beside what was measured here."
-    parts = range(0, len(rows), claims or max(len(rows), 1))
-    return [
-        Table(
-            name="verdicts",
-            caption=caption,
-            header=VERDICT_HEADER,
-            rows=tuple(rows[start : start + (claims or len(rows))]),
-        )
-        for start in parts
-    ]
+    return Table(name="verdicts", caption=caption, header=VERDICT_HEADER, rows=tuple(rows)) if rows else None
+
+
+def _verdicts(pieces: Sequence[Piece]) -> list[str]:
+    table = verdict_table(pieces)
+    return [] if table is None else [table_markdown(table)]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -1,19 +1,20 @@
 """What README and manual show of the records, made by `make pictures`. A test fails when it is stale."""
 
 import dataclasses
+import functools
 import hashlib
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from PIL import Image
 
 from crest.lab.evidence import CATALOG
-from crest.lab.evidence.shown import Chart, Claim, Piece, Table, Verdict
+from crest.lab.evidence.shown import Chart, Piece, Table
 from crest.lab.report.formats import table_markdown
 from crest.lab.report.pictures import picture
+from crest.lab.report.told_claims import claims_that, first_claims
 from crest.lab.runs.store import Store
 
 Pieces = Mapping[str, Piece]
@@ -22,12 +23,6 @@ Pieces = Mapping[str, Piece]
 FOUR = ("SG-Drive, pointwise", "Impact, pointwise", "SG-Drive, GRU", "CWRU, pointwise")
 """Rows of the README's table: the two places where CREST helps on ten seeds, and of those where it does not the
 two with the most seeds."""
-FIRST = (
-    "CREST lowers the held-load error on CWRU",
-    "CREST lowers the OOD error in every system and encoder",
-    "With a GRU on SG-Drive, CREST is well below last state, ERM and group DRO",
-)
-"""Claims that the README names itself: what someone who takes CREST for a model of their own must know."""
 ABOUT_EVEN = 5
 """A change of the OOD error below this, in percent, is no help: the bar of the limitations in the evidence too."""
 PICTURES = {
@@ -116,6 +111,36 @@ def rule_by_place(pieces: Pieces) -> str:
     return _whole(pieces, "remedies", "rule")
 
 
+def picks_by_place(pieces: Pieces) -> str:
+    """What the rule picks for an ordinary encoder, what that does to plain attention, and what the best would, as a table."""
+    lines = []
+    for row in _rows(_table(pieces, "remedies", "rule")):
+        place, _, encoder = row["system, encoder"].rpartition(", ")
+        lines.append(
+            (
+                place,
+                encoder,
+                row["OOD, plain"],
+                row["pick"],
+                row["OOD, pick"],
+                _change(row["ΔOOD"]),
+                f"{row['best in hindsight']}, {row['OOD, best']}",
+                row["seeds"],
+            )
+        )
+    header = (
+        "system",
+        "encoder",
+        "attention, OOD",
+        "pick",
+        "its OOD",
+        "the pick is",
+        "best in hindsight",
+        "seeds",
+    )
+    return _markdown(header, lines)
+
+
 def verdicts_by_place(pieces: Pieces) -> str:
     """What the audit says of the models of each place, as a table."""
     return _whole(pieces, "audit", "verdicts")
@@ -126,6 +151,11 @@ def right_so_far(pieces: Pieces) -> str:
     return _whole(pieces, "audit", "so far")
 
 
+def other_thresholds(pieces: Pieces) -> str:
+    """How often other numbers than the audit's are right if they must speak, as a table."""
+    return _whole(pieces, "audit", "thresholds")
+
+
 def orders_of_models(pieces: Pieces) -> str:
     """What orders the models by their error in the field, as a table."""
     return _whole(pieces, "audit", "attributions")
@@ -133,7 +163,7 @@ def orders_of_models(pieces: Pieces) -> str:
 
 def _whole(pieces: Pieces, experiment: str, name: str) -> str:
     table = _table(pieces, experiment, name)
-    return _markdown(table.header, table.rows)
+    return _markdown(table.header, table.rows) if table.rows else "None so far."
 
 
 def _table(pieces: Pieces, experiment: str, name: str) -> Table:
@@ -169,62 +199,26 @@ def _missing(piece: Piece) -> ValueError:
     return ValueError(f"store must have the records of {piece.name}: {piece.command}")
 
 
-# -- claims
-
-
-def first_claims(pieces: Pieces) -> str:
-    """How many claims hold, and the few that a user must know, each as what was claimed and what was found."""
-    claims = [claim for piece in pieces.values() for claim in piece.shown.claims]
-    counts = Counter(claim.verdict for claim in claims)
-    unknown = f", {counts['not measured']} are not measured" if counts["not measured"] else ""
-    head = (
-        f"Of {len(claims)} claims that were checked, {counts['holds']} hold, {counts['partly']} hold in part and "
-        f"{counts['does not hold']} do not{unknown}. Three that matter to a user:\n"
-    )
-    by_text = {claim.text: claim for claim in claims}
-    return "\n".join([head, *(_short(by_text[text]) for text in FIRST)])
-
-
-def claims_that(verdict: Verdict) -> Callable[[Pieces], str]:
-    """A function that lists all claims with this verdict: what was claimed, what was found, what shows it."""
-
-    def listed(pieces: Pieces) -> str:
-        found = [
-            _long(piece, claim)
-            for piece in pieces.values()
-            for claim in piece.shown.claims
-            if claim.verdict == verdict
-        ]
-        return "\n".join(found) or "- None."
-
-    return listed
-
-
-def _short(claim: Claim) -> str:
-    return f"- Claimed: {claim.text}. Paper: {claim.paper}. Found ({claim.verdict}): {claim.measured or 'nothing yet'}."
-
-
-def _long(piece: Piece, claim: Claim) -> str:
-    bar = f" Holds if: {claim.bar}." if claim.bar else ""
-    seeds = "" if claim.seeds is None else f" Seeds: {claim.seeds}."
-    return (
-        f"- **Claimed:** {claim.text} (paper: {claim.paper}).\n"
-        f"  **Found:** {claim.measured or 'not measured'}.{bar}{seeds} "
-        f"Shown by `{piece.command.replace(' run ', ' report ')}`."
-    )
-
-
 # -- pages and pictures
 
 PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
-    "README.md": {"table": lambda pieces: place_table(pieces, FOUR), "claims": first_claims},
+    "README.md": {
+        "table": lambda pieces: place_table(pieces, FOUR),
+        "remedies": picks_by_place,
+        "claims": first_claims,
+    },
     "docs/claims.md": {
         verdict: claims_that(verdict) for verdict in ("does not hold", "partly", "holds", "not measured")
     },
     "docs/audit.md": {
         "so far": right_so_far,
+        "thresholds": other_thresholds,
         "verdicts": verdicts_by_place,
         "attributions": orders_of_models,
+    },
+    "docs/which_remedy.md": {
+        name: functools.partial(_whole, experiment="remedies", name=name)
+        for name in ("which", "by encoder", "without help")
     },
     "docs/remedies.md": {"remedies": remedies_by_place, "rule": rule_by_place},
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
@@ -264,9 +258,8 @@ def chart_digest(chart: Chart) -> str:
     return hashlib.sha256(json.dumps(dataclasses.asdict(chart)).encode()).hexdigest()[:16]
 
 
-def stale(root: Path, store: Store) -> list[str]:
+def stale(root: Path, pieces: Pieces) -> list[str]:
     """The pages and pictures that no longer show the records."""
-    pieces = pieces_of(store)
     texts = {page: (root / page).read_text() for page in PAGES}
     old = [page for page, text in texts.items() if with_results(page, text, pieces) != text]
     return old + [
@@ -281,9 +274,8 @@ def _made_from(path: Path) -> str | None:
         return image.info.get(MADE_FROM)
 
 
-def write(root: Path, store: Store) -> None:
+def write(root: Path, pieces: Pieces) -> None:
     """Write what the records show into the pages, and the pictures anew."""
-    pieces = pieces_of(store)
     for page in PAGES:
         (root / page).write_text(with_results(page, (root / page).read_text(), pieces))
     for file, chart in charts(pieces).items():
@@ -292,4 +284,4 @@ def write(root: Path, store: Store) -> None:
 
 if __name__ == "__main__":
     here = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
-    write(here, Store(here / "results"))
+    write(here, pieces_of(Store(here / "results")))
