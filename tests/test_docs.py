@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import json
 import re
 import runpy
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 import yaml
 
 import crest
+from crest.lab.evidence import CATALOG
+from crest.lab.evidence.experiment import distinct
 from manual import PAGES, anchors, blocks, commands, name, shell_lines
 from places import DOCS, ROOT, SOURCE
 
@@ -87,7 +90,7 @@ BLOCKS = [
     pytest.param(page, code, id=f"{name(page)}-{number}")
     for page in PAGES
     for number, code in enumerate(blocks(page, "python"))
-    # Needs a SLURM cluster; and a tutorial goes on from block to block.
+    # Needs a SLURM cluster; and a tutorial goes on from block to block: test_tutorials.py.
     if "SLURMCluster" not in code and page.parent.name != "tutorials"
 ]
 
@@ -104,32 +107,6 @@ def test_every_python_block_runs_on_its_own(
         script = DOCS / "examples" / "make_recordings.py"
         subprocess.run([sys.executable, str(script), "my_recordings"], check=True)
     exec(compile(code, name(page), "exec"), {"__name__": "__main__"})
-
-
-TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials"]
-NUMBER = re.compile(r"-?\d+\.\d+")
-
-
-@pytest.mark.unchecked
-@pytest.mark.slow
-@pytest.mark.parametrize("page", TUTORIALS, ids=name)
-def test_a_tutorial_prints_what_it_says(
-    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its words, and its numbers as far as another machine's rounding leaves them."""
-    monkeypatch.chdir(tmp_path)
-    subprocess.run([sys.executable, str(DOCS / "examples" / "make_machines.py"), "machines"], check=True)
-    space: dict[str, object] = {"__name__": "__main__"}
-    for code in blocks(page, "python"):
-        exec(compile(code, name(page), "exec"), space)
-    printed, said = capsys.readouterr().out, "".join(blocks(page, "text"))
-    assert NUMBER.sub("#", printed) == NUMBER.sub("#", said)
-    numbers = [[float(one) for one in NUMBER.findall(text)] for text in (printed, said)]
-    assert numbers[0] == pytest.approx(numbers[1], abs=0.1)
-
-
-def test_there_are_tutorials() -> None:
-    assert {page.stem for page in TUTORIALS} == {"cnn", "lstm", "transformer"}
 
 
 def test_the_cluster_script_compiles() -> None:
@@ -164,6 +141,35 @@ def test_the_audited_network_is_found_to_read_the_background(tmp_path: Path) -> 
     assert result.stdout.startswith("Audit of 144 trajectories: background")
     assert "fast" in result.stdout
     assert (tmp_path / "audit.html").stat().st_size > 1e6
+
+
+@pytest.mark.slow
+def test_the_study_of_the_manual_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a trial, by its own file, encoder and commands."""
+    from crest.lab.cli.console import words_aside  # noqa: PLC0415
+    from crest.lab.cli.report import report  # noqa: PLC0415
+
+    page = DOCS / "studies.md"
+    for file, language in (("my_study.toml", "toml"), ("my_encoder.py", "python")):
+        (text,) = blocks(page, language)
+        # One remedy of three: a trial is to be short.
+        (tmp_path / file).write_text(text.replace('["none", "high_pass", "exchange"]', '["none"]'))
+    script = DOCS / "examples" / "make_recordings.py"
+    subprocess.run([sys.executable, str(script), "my_recordings"], check=True, cwd=tmp_path)
+    (trial,) = [words for words in commands(page, "crest") if "--quick" in words]
+    words = [sys.executable, "-m", *trial, "--jobs", "1"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert shown.startswith("my_study.toml: 66 training windows, 16 ID, 48 OOD")
+    assert "4 done, 0 found done, 0 failed" in shown
+    monkeypatch.chdir(tmp_path)
+    report("my_study.toml", folder=Path("trial"), json=True)
+    words_aside(False)
+    rows = json.loads(capsys.readouterr().out)["studies"]["my_study"]["models"]
+    assert {row["encoder"] for row in rows} == {"CNN", "my_encoder.py:make_encoder"}
+    assert all(re.match(r"\d\.\d{3}", row[error]) for row in rows for error in ("ID error", "OOD error"))
+    assert 'id="explorer-data"' in (tmp_path / "outputs" / "trial.html").read_text()
 
 
 COMMANDS = sorted({tuple(words) for page in PAGES for words in commands(page, "crest")})
@@ -221,7 +227,7 @@ def test_every_other_shell_line_is_known() -> None:
     """A new kind of command on a page must get a test of its own here."""
     known = (
         r"(\.venv/bin/)?(crest|make|pip install|pytest|pre-commit install)\b",
-        r"python (docs/examples/(make_recordings|make_machines|ordinary_cnn|audited_cnn)\.py|slurm_cluster\.py)",  # here, and test_loading.py
+        r"python (docs/examples/(make_recordings|ordinary_cnn|audited_cnn)\.py|slurm_cluster\.py)",  # here, and test_loading.py
         r"(OMP_NUM_THREADS=1 )?dask (scheduler|worker)\b",  # Dask's own
     )
     shown = {name(page): shell_lines(page) for page in PAGES}
@@ -326,3 +332,12 @@ def test_the_metadata_names_authors_and_ships_the_citation() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "CITATION.cff" in project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert (SOURCE / "py.typed").exists()
+
+
+def test_the_manual_counts_the_runs_of_the_catalog() -> None:
+    text = (ROOT / "docs" / "runs.md").read_text()
+    both = distinct([CATALOG["remedies"], CATALOG["audit"]])
+    assert f"It has {len(distinct(CATALOG.values()))} runs" in text
+    assert (
+        f"`remedies` with `audit` has {len(both)} of them and `severe` {len(CATALOG['severe'].runs)}" in text
+    )
