@@ -23,7 +23,7 @@ TESTS ?=
 VERSIONS := .versions
 UV := $(VERSIONS)/tools/bin/uv
 
-.PHONY: demo test fast versions versions-lowest versions-newest verify lint docs package bench pictures fuzz sbom lock clean
+.PHONY: demo test fast versions versions-lowest versions-newest verify lint docs package bench pictures notebooks fuzz sbom lock clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m crest demo
@@ -97,6 +97,10 @@ bench: $(VENV)/.installed
 
 pictures: $(VENV)/.installed
 	$(RUN) -m crest.lab.report.readme
+
+# The tutorials, run: what they print, their pictures and notebooks. One thread, because their networks are small.
+notebooks: $(VENV)/.installed
+	OMP_NUM_THREADS=1 $(RUN) docs/extensions/notebooks.py $(TUTORIALS)
 
 # Open docs/_build/index.html. A warning is an error: a broken link, or a public name that the reference lacks.
 docs: $(VENV)/.installed

@@ -30,7 +30,7 @@ PRODUCT = CORE | {
     "watching",
 }
 MODELS = PRODUCT | {
-    "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
+    "lab.own_code", "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
 }  # fmt: skip
 ALLOWED = {
     "arrays": set(),
@@ -59,7 +59,8 @@ ALLOWED = {
     "watching": CORE | {"probes", "remedies", "auditing"},
     "__init__": PRODUCT,
     "lab": set(),
-    "lab.encoders": CORE,
+    "lab.own_code": set(),
+    "lab.encoders": CORE | {"lab.own_code"},
     "lab.remedies": CORE | {"remedies"},
     "lab.model": CORE | {"lab.encoders", "readouts", "probes"},
     "lab.objectives": CORE | {"readouts", "probes", "lab.model"},
