@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from skimage.filters import threshold_otsu
 
 from crest.readouts import CrestConfig
-from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width, unit_profile
+from crest.readouts.budget import (
+    contrast_weight,
+    event_budget,
+    otsu_tail,
+    participation_width,
+    unit_profile,
+    width_and_tail,
+)
 from reference import crest_reference
 
 
@@ -46,6 +53,24 @@ def test_width_and_tail_match_the_reference(steps: int, seed: int) -> None:
     width, tail = crest_reference.width_and_tail(values.numpy(), np.ones(steps, dtype=bool))
     assert float(participation_width(values)) == pytest.approx(width, abs=1e-11)
     assert float(otsu_tail(values)) == pytest.approx(tail, abs=1e-12)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_both_at_once_are_the_two_by_themselves(masked: bool) -> None:
+    values = torch.rand(3, 2, 40, generator=torch.Generator().manual_seed(0))
+    mask = torch.arange(40).expand(3, 1, -1) < torch.tensor([40, 31, 7]).reshape(3, 1, 1) if masked else None
+    width, tail = width_and_tail(values, mask)
+    assert torch.equal(width, participation_width(values, mask))
+    assert torch.equal(tail, otsu_tail(values, mask))
+    if masked:
+        assert torch.equal(width[2], participation_width(values[2, :, :7]))
+
+
+def test_no_padding_is_a_mask_of_ones() -> None:
+    values = torch.rand(4, 50, generator=torch.Generator().manual_seed(1))
+    ones = torch.ones(4, 50, dtype=torch.bool)
+    for measure in (unit_profile, participation_width, otsu_tail):
+        assert torch.equal(measure(values), measure(values, ones))
 
 
 def test_otsu_agrees_with_scikit_image_on_two_humps() -> None:

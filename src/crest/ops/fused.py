@@ -6,9 +6,6 @@ The plain path in `crest.background` and `crest.readouts.means` is what these mu
 
 import functools
 import math
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from crest.arrays import Features, Pooled, Profile, Selection, StepMask
+from crest.ops.threads import on_threads
 
 _LANES = 8
 # Deviations at which the Gaussian is cut: what lies beyond is less than half a unit in the last place of float32, and of no
@@ -125,25 +123,6 @@ torch.library.define(
 )
 
 
-@functools.cache
-def _pool_of_threads(process: int, threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="crest")
-
-
-def _on_threads(kernel: Callable[..., None], trajectories: int, *arguments: Any) -> None:
-    """Run a kernel over all trajectories, on as many threads as torch uses."""
-    threads = min(torch.get_num_threads(), trajectories)
-    if threads <= 1:
-        kernel(0, trajectories, *arguments)
-        return
-    ends = [trajectories * thread // threads for thread in range(threads + 1)]
-    executor = _pool_of_threads(os.getpid(), threads)
-    parts = [executor.submit(kernel, ends[i], ends[i + 1], *arguments) for i in range(1, threads)]
-    kernel(0, ends[1], *arguments)
-    for part in parts:
-        part.result()
-
-
 def _array(tensor: Tensor) -> NDArray[Any]:
     return tensor.detach().contiguous().numpy()
 
@@ -176,7 +155,7 @@ def _residuals(
     valid, masked = _valid(mask)
     series = _array(features)
     weights = _taps(sigma, features.dtype)
-    _on_threads(
+    on_threads(
         residuals, batch, series.reshape(batch, -1), valid, masked, weights, sigma, weights.dtype.type(floor), delta,
         *(tensor.numpy() for tensor in found),
     )  # fmt: skip
@@ -209,7 +188,7 @@ def _choose(
 
     found = _chosen_shapes(tiles, peak, above, count, mask, floor, tie, dilation)
     number = _array(tiles).dtype.type
-    _on_threads(
+    on_threads(
         selections, tiles.shape[0], _array(tiles), _array(peak), _array(above), _array(count), *_valid(mask), number(floor),
         number(tie), dilation, *(tensor.numpy() for tensor in found),
     )  # fmt: skip
@@ -231,7 +210,7 @@ def _pool(
     pooled = _pooled_shape(features, tiles, inner, outer, level, mask)
     weights = (_array(weight) for weight in (inner, outer, level))
     series = _array(features).reshape(features.shape[0], -1)
-    _on_threads(weighted_sums, len(series), series, _array(tiles), *weights, *_valid(mask), pooled.numpy())
+    on_threads(weighted_sums, len(series), series, _array(tiles), *weights, *_valid(mask), pooled.numpy())
     return pooled
 
 
@@ -256,7 +235,7 @@ def _spread(
     spread = _spread_shape(gradient, tiles, inner, outer, level, mask, steps)
     batch = gradient.shape[0]
     arrays = [_array(tensor) for tensor in (gradient, tiles, inner, outer)]
-    _on_threads(spread_weights, batch, *arrays, *_valid(mask), spread.numpy().reshape(batch, -1))
+    on_threads(spread_weights, batch, *arrays, *_valid(mask), spread.numpy().reshape(batch, -1))
     return spread
 
 

@@ -17,7 +17,7 @@ from crest.background.transience import (
 from crest.ops import LARGEST_SIGMA, serves
 from crest.ops.fused import Chosen, Residuals, choose_steps, residuals_of
 from crest.readouts.base import Readout
-from crest.readouts.budget import contrast_weight, event_budget, otsu_tail, participation_width
+from crest.readouts.budget import contrast_weight, event_budget, width_and_tail
 from crest.readouts.config import CrestConfig
 from crest.readouts.run_up import (
     LONGEST,
@@ -183,8 +183,7 @@ class CoreFinder(Readout):
 
     def _budget(self, profile: Tensor, mask: StepMask | None, observe: bool) -> tuple[Tensor, Tensor, Tensor]:
         valid = None if mask is None else mask.unsqueeze(1)
-        width = participation_width(profile, valid, self.config.delta)
-        tail = otsu_tail(profile, valid)
+        width, tail = width_and_tail(profile, valid, self.config.delta)
         if self.running is not None:
             if observe:
                 self.running.observe(width, tail, mask)

@@ -1,0 +1,108 @@
+"""Sharing a batch among threads: every trajectory once, on torch's own threads, with errors that are seen."""
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from crest.ops import backend, threads
+from crest.ops.threads import on_threads, torch_threads
+from crest.readouts import CrestReadout
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(params=["torch's threads", "a pool"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "a pool":
+        monkeypatch.setattr(threads, "torch_threads", lambda: None)
+    elif torch_threads() is None:
+        pytest.skip("this build of torch has no GNU OpenMP")
+
+
+@pytest.mark.parametrize("trajectories", [1, 2, 3, 7, 64, 101])
+@pytest.mark.usefixtures("way")
+def test_every_trajectory_is_done_once(trajectories: int) -> None:
+    done = np.zeros(trajectories, dtype=np.int64)
+
+    def kernel(begin: int, end: int) -> None:
+        done[begin:end] += 1
+
+    on_threads(kernel, trajectories)
+    assert done.tolist() == [1] * trajectories
+
+
+@pytest.mark.usefixtures("way")
+def test_two_threads_take_part() -> None:
+    seen = set()
+
+    def kernel(begin: int, end: int) -> None:
+        seen.add(threading.get_ident())
+        time.sleep(0.02)
+
+    on_threads(kernel, 8)
+    assert len(seen) == 2
+
+
+def test_no_second_pool_is_made_where_torch_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    if torch_threads() is None:
+        pytest.skip("this build of torch has no GNU OpenMP")
+    monkeypatch.setattr(
+        threads, "_pool", lambda *_: pytest.fail("a second pool competes with torch's threads")
+    )
+    on_threads(lambda begin, end: None, 8)
+
+
+@pytest.mark.usefixtures("way")
+def test_what_a_kernel_raises_is_raised() -> None:
+    def kernel(begin: int, end: int) -> None:
+        time.sleep(0.01)
+        if end == 8:
+            raise RuntimeError("the last part")
+
+    with pytest.raises(RuntimeError, match="the last part"):
+        on_threads(kernel, 8)
+
+
+@pytest.mark.usefixtures("way")
+def test_pooling_does_not_depend_on_the_threads() -> None:
+    features = torch.randn(9, 80, 5, generator=torch.Generator().manual_seed(0))
+    with backend("numba"):
+        shared = CrestReadout(0.1)(features)
+        torch.set_num_threads(1)
+        alone = CrestReadout(0.1)(features)
+    assert torch.equal(shared, alone)
+
+
+def _pool_in_a_fork(results: "multiprocessing.SimpleQueue[list[int]]") -> None:
+    done = np.zeros(6, dtype=np.int64)
+
+    def kernel(begin: int, end: int) -> None:
+        done[begin:end] += 1
+
+    on_threads(kernel, 6)
+    results.put(done.tolist())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_does_not_wait_for_threads_that_it_lacks() -> None:
+    on_threads(lambda begin, end: None, 8)
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    child = context.Process(target=_pool_in_a_fork, args=(results,))
+    child.start()
+    child.join(60)
+    if child.is_alive():
+        child.kill()
+        pytest.fail("the forked process hangs")
+    assert results.get() == [1] * 6
