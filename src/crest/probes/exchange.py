@@ -8,13 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from crest.arrays import Signals, StepMask
-from crest.background import SIGMA, split
-from crest.background.interpolation import nearest_valid, values_at
-from crest.checks.arguments import require
+from crest.background import SIGMA
+from crest.checks.arguments import require, require_choice
 from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite, require_series
 from crest.probes.batches import batches_of, in_batches
+from crest.probes.crossing import LENT, Crossed, Lent
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchanged import Exchange, Interval
 from crest.probes.two_way import LEVEL, Array, component_shares, resampled_intervals, sums_of_squares
@@ -33,6 +32,7 @@ def exchange_test(
     inputs: Tensor,
     *,
     kind: str = "core",
+    lent: Lent = "background",
     mask: Tensor | None = None,
     targets: Tensor | None = None,
     error: ErrorOf = rmse_or_error_rate,
@@ -56,6 +56,9 @@ def exchange_test(
             in evaluation mode for it; around a plain function that calls one, use `crest.probes.evaluating`.
         inputs: (N, T, C), two trajectories or more.
         kind: kind of background, as in `crest.background.split`.
+        lent: what of a background is exchanged. "background": the whole of it. "spectrum": its level and how large each of its
+            frequencies is, on the phases that the own background has. The transient then still fits into the waves around it, where
+            events keep to a phase; what only phases tell is not exchanged.
         mask: (N, T), True where a step is valid. A cell has the valid steps of the transient's trajectory; where the
             background's trajectory is padded, the background of its nearest valid step is held.
         targets: (N,), for `Exchange.exchanged_error`: what the transient of each trajectory should be read as.
@@ -81,6 +84,7 @@ def exchange_test(
     require("block", block, "be a whole number, 2 or more")
     require("batch_size", batch_size, "be a whole number, 1 or more")
     require("bootstrap", bootstrap, "be a whole number, 1 or more")
+    require_choice("lent", lent, LENT)
     if not callable(function):
         raise ValueError(f"function must be callable, got {type(function).__name__}")
     if len(inputs) < 2:
@@ -99,7 +103,7 @@ def exchange_test(
     chosen = torch.from_numpy(drawn).to(inputs.device)
     signals = inputs.detach()[chosen]
     valid = None if valid is None else valid[chosen]
-    parts = _Parts(signals, valid, kind, sigma)
+    parts = Crossed(signals, valid, kind, sigma, lent)
     # No block of one: it has nothing to exchange.
     blocks = np.array_split(np.arange(len(drawn)), min(math.ceil(len(drawn) / block), len(drawn) // 2))
     pairs = torch.cat([torch.cartesian_prod(rows, rows) for rows in map(torch.from_numpy, blocks)])
@@ -114,7 +118,7 @@ def exchange_test(
     ]
     own = batches_of(torch.arange(len(drawn)), size=batch_size)
     alone = _answers(_predictions(function, (parts.backgrounds(rows) for (rows,) in own)))
-    found = _result(grids, alone, kind, bootstrap, numbers)
+    found = replace(_result(grids, alone, kind, bootstrap, numbers), lent=lent)
     if targets is None:
         return found
     wanted = targets.cpu()[torch.from_numpy(drawn)]
@@ -138,37 +142,6 @@ def _constant(targets: Tensor, like: Tensor) -> Tensor:
             )
         return torch.nn.functional.one_hot(most, like.shape[1]).to(like.dtype).expand(len(targets), -1)
     return targets.to(torch.float64).mean().to(like.dtype).expand(len(targets))
-
-
-class _Parts:
-    """The drawn signals, separated, and what the function is asked about: arguments of one call each."""
-
-    def __init__(self, signals: Signals, mask: StepMask | None, kind: str, sigma: float) -> None:
-        self.mask, self.dtype = mask, signals.dtype
-        self.background, self.transient = split(signals, kind, mask, sigma=sigma)
-        self.held = self.background if mask is None else _held(self.background, mask)
-
-    def cells(self, pairs: Tensor) -> tuple[Tensor, ...]:
-        """Transients of the first of each pair on backgrounds of the second."""
-        transient, background = pairs.to(self.transient.device).unbind(1)
-        return self._asked(self.transient[transient] + self.held[background], transient)
-
-    def backgrounds(self, rows: Tensor) -> tuple[Tensor, ...]:
-        """Backgrounds alone."""
-        rows = rows.to(self.background.device)
-        return self._asked(self.background[rows], rows)
-
-    def _asked(self, made: Tensor, rows: Tensor) -> tuple[Tensor, ...]:
-        made = made.to(self.dtype)
-        if self.mask is None:
-            return (made,)
-        mask = self.mask[rows]
-        return made.masked_fill(~mask.unsqueeze(-1), 0.0), mask
-
-
-def _held(background: Signals, mask: StepMask) -> Signals:
-    """The background with that of the nearest valid step on padding; the earlier one of two equally near."""
-    return values_at(background, nearest_valid(mask))
 
 
 def _predictions(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Tensor:

@@ -48,6 +48,8 @@ class Exchange:
     the signals as they are; NaN if those do not vary. Shares say what moves a prediction, this says how much."""
     moved_interval: Interval = (math.nan, math.nan)
     """The same interval for it."""
+    lent: str = "background"
+    """What of a background was exchanged: all of it, or its spectrum."""
     constant_error: float | None = None
     """Error of the best answer that is the same for all, the mean target or the most frequent class; None without targets."""
     exchanged_error: float | None = None
@@ -60,7 +62,8 @@ class Exchange:
         return not math.isnan(self.transient)
 
     def __repr__(self) -> str:
-        head = f"Exchange of {self.trajectories} trajectories, background: {self.kind}"
+        lent = ", spectra alone" if self.lent == "spectrum" else ""
+        head = f"Exchange of {self.trajectories} trajectories, background: {self.kind}{lent}"
         if not self.varies:
             return f"{head}; the prediction does not vary, so it follows nothing (NaN)"
         rows = [head, f"{'':<13}{'share':>7}   95 % interval"]

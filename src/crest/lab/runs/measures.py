@@ -30,6 +30,7 @@ from crest.probes import (
     step_scores,
     step_traces,
 )
+from crest.probes.crossing import Lent
 from crest.readouts import CrestReadout, EventReadout
 from crest.readouts.base import WeightedReadout
 from crest.remedies import reanchor
@@ -115,14 +116,14 @@ def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
         )
 
 
-def measured_exchange(model: Model, data: Trajectories) -> Shares:
-    """What the prediction follows when transients and backgrounds of these trajectories are exchanged."""
+def measured_exchange(model: Model, data: Trajectories, lent: Lent = "background") -> Shares:
+    """What the prediction follows when backgrounds of these trajectories are exchanged, whole or by their spectra."""
     if isinstance(model.readout, EventReadout):
         raise ValueError(
             f"model must have a label-free readout to measure exchange, got {type(model.readout).__name__}"
         )
     x, y, *_ = data.tensors()
-    found = exchange_test(model, x, targets=y)
+    found = exchange_test(model, x, targets=y, lent=lent)
     # A prediction that does not vary follows nothing, and JSON has no NaN.
     if not found.varies:
         error = found.exchanged_error
@@ -146,6 +147,7 @@ def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:
     return ReanchoredScore(
         score=score(again, splits),
         exchange=measured_exchange(again, splits.id),
+        spectral=measured_exchange(again, splits.id, "spectrum"),
         budget=str(result.budget),
         leave_one_out=float(result.error),
     )

@@ -55,6 +55,8 @@ class ReanchoredScore:
     """The budget that leave-one-out chose."""
     leave_one_out: float
     """Its leave-one-out error on the training set."""
+    spectral: Shares | None = None
+    """The same as `exchange` with spectra alone exchanged; None in records from before it was measured."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,6 +93,7 @@ class Record:
         saliency: credit (ID) that the input gradient gives instead of the pooling interface, where the spec asks for it.
         traces: some trajectories step by step, where the spec asks for them.
         exchange: what the prediction follows when backgrounds are exchanged (ID), where the spec asks for it.
+        spectral: the same with spectra alone exchanged; None also in records from before it was measured.
         reanchored: the same encoder with CREST and a head fitted again, where the spec asks for it.
         attributions: what other packages show, where the spec asks for it: "integrated_gradients" (captum) and "wintsr"
             (tslens).
@@ -122,6 +125,7 @@ class Record:
     reanchored: ReanchoredScore | None = None
     attributions: Mapping[str, Attribution] = dataclasses.field(default_factory=dict)
     macro_f1: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    spectral: Shares | None = None
 
     @property
     def stale(self) -> bool:
@@ -158,6 +162,7 @@ class Record:
                 "saliency": None if fields["saliency"] is None else CreditMeans(**fields["saliency"]),
                 "traces": None if fields["traces"] is None else _traces(fields["traces"]),
                 "exchange": _shares(fields.get("exchange")),
+                "spectral": _shares(fields.get("spectral")),
                 "reanchored": _reanchored(fields.get("reanchored")),
                 "attributions": {
                     name: _attribution(part) for name, part in fields.get("attributions", {}).items()
@@ -193,7 +198,11 @@ def _shares(fields: Mapping[str, Any] | None) -> Shares | None:
 def _reanchored(fields: Mapping[str, Any] | None) -> ReanchoredScore | None:
     if fields is None:
         return None
-    parts = {"score": Score(**fields["score"]), "exchange": _shares(fields["exchange"])}
+    parts = {
+        "score": Score(**fields["score"]),
+        "exchange": _shares(fields["exchange"]),
+        "spectral": _shares(fields.get("spectral")),
+    }
     return ReanchoredScore(**{**fields, **parts})
 
 

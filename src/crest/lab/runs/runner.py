@@ -91,6 +91,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     before = time.perf_counter()
     shares = measured_exchange(model, splits.id) if "exchange" in spec.measures else None
     exchanging = {} if shares is None else {"exchange": time.perf_counter() - before}
+    spectral = None if shares is None else measured_exchange(model, splits.id, "spectrum")
     again = measured_reanchored(model, splits) if "reanchor" in spec.measures else None
     shown = measured_attributions(model, splits.id) if "attribution" in spec.measures else {}
     if checkpoint is not None:
@@ -119,6 +120,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         versions=versions(),
         commit=commit(),
         exchange=shares,
+        spectral=spectral,
         reanchored=again,
         attributions=shown,
         macro_f1=macro_f1_of_splits(model, splits),

@@ -69,6 +69,9 @@ def differences(kept: Record, new: Record) -> list[str]:
         ]
         found += _credit_apart(f"{method}:", *pair)
     found += _shares_apart("exchange", kept.exchange, new.exchange)
+    # Records from before spectra were exchanged have none to compare with.
+    if kept.spectral is not None:
+        found += _shares_apart("exchange of spectra", kept.spectral, new.spectral)
     before, after = kept.reanchored, new.reanchored
     if before is not None and after is not None:
         for split in ("id", "ood"):
