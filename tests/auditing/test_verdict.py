@@ -33,14 +33,15 @@ def made(transient: float, background: float, moved: float, width: float = 0.05)
     ("exchange", "verdict"),
     [
         (made(0.9, 0.05, 0.3), "events"),
-        (made(0.9, 0.05, 0.3, width=0.45), "unclear"),
-        (made(0.9, 0.05, 0.69), "unclear"),
-        (made(0.8, 0.1, 0.9), "background"),
+        (made(0.9, 0.05, 0.3, width=0.15), "unclear"),
+        (made(0.83, 0.05, 0.3), "unclear"),
+        (made(0.77, 0.05, 0.3), "unclear"),
+        (made(0.7, 0.1, 0.3), "background"),
         (made(0.2, 0.75, 1.2), "background"),
-        (made(0.4, 0.0, 2.0), "unclear"),
+        (made(0.4, 0.0, 2.0), "background"),
         (made(math.nan, math.nan, math.nan), "unclear"),
     ],
-    ids=["follows", "unsure", "between", "moved", "background", "tangled", "constant"],
+    ids=["follows", "unsure", "just above", "just below", "less", "background", "both together", "constant"],
 )
 def test_the_verdict(exchange: Exchange, verdict: str) -> None:
     assert found(exchange, level=None, sharp=1.0, core_credit=None, deletion=None).verdict == verdict

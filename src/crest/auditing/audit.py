@@ -15,7 +15,7 @@ from crest.auditing.looking import credit_at, known_events, looked_into
 from crest.auditing.readings import Readings, core_of, deletions, sharp_share
 from crest.auditing.result import Audit, ConditionReading
 from crest.auditing.shown import shown_traces
-from crest.auditing.verdict import FEWEST, MOVES, found
+from crest.auditing.verdict import FEWEST, FOLLOWS, LENT_BY_AUDIT, found
 from crest.background import SIGMA
 from crest.batch_parts import BatchKeys
 from crest.checks.arguments import require
@@ -112,11 +112,11 @@ def audit(
             )
         names = _names(conditions, asked, notes)
         tested = exchange_test(
-            asked.function, asked.signals, kind=kind, mask=asked.mask, targets=asked.targets, error=error,
-            sigma=sigma, batch_size=batch_size, seed=seed,
+            asked.function, asked.signals, kind=kind, lent=LENT_BY_AUDIT, mask=asked.mask, targets=asked.targets,
+            error=error, sigma=sigma, batch_size=batch_size, seed=seed,
         )  # fmt: skip
         level = None
-        if tested.varies and tested.moved_interval[1] > MOVES:
+        if tested.varies and tested.transient_interval[0] < FOLLOWS:
             level = exchange_test(
                 asked.function, asked.signals, kind="level", mask=asked.mask, batch_size=batch_size, seed=seed
             )

@@ -4,17 +4,20 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from crest.auditing.readings import Deletion
+from crest.probes.crossing import Lent
 from crest.probes.exchanged import Exchange
 
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 """What the answer of a model follows."""
 
 # our choice: docs/choices.md#audit
-FOLLOWS = 0.5
-MOVES = 0.7
+FOLLOWS = 0.8
+LEVEL_PART = 0.7
 TANGLED = 0.3
 SHARP = 0.5
 FEWEST = 8
+LENT_BY_AUDIT: Lent = "spectrum"
+"""What the audit exchanges: whole backgrounds do not fit where events keep to the phase of a wave."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +41,11 @@ def found(
 ) -> Finding:
     """The finding.
 
-    The exchange test decides, since it asks the model itself. Events: most of the variance follows the transient, and
-    another's background moves the answers by less than 0.7 of their deviation. Background: it moves them by more, or most
-    of the variance follows it. Whole intervals must agree; else it is unclear. The rest is said beside it.
+    The exchange test decides, since it asks the model itself. Events: 0.8 of the variance or more follows the transient.
+    Background: less does. The whole interval must agree; else it is unclear. The rest is said beside it.
 
     Args:
-        exchange: the exchange test.
+        exchange: the exchange test, of spectra.
         level: the same with levels alone exchanged; only asked of models that do not read the events.
         sharp: share of the trajectories in which a transient core stands out.
         core_credit: mean share of the credit on the core of the inputs, and the share of the steps that it has.
@@ -90,20 +92,17 @@ def verdict_of(exchange: Exchange, *, few: bool = False) -> AuditVerdict:
     """
     if few or not exchange.varies:
         return "unclear"
-    low, high = exchange.moved_interval
-    if exchange.transient_interval[0] >= FOLLOWS and high <= MOVES:
-        return "events"
-    # Much interaction can also say that the exchanged parts do not fit: a burst at the wrong phase of a wave.
-    moves = low >= MOVES and exchange.interaction <= TANGLED
-    return "background" if moves or exchange.background_interval[0] >= FOLLOWS else "unclear"
+    low, high = exchange.transient_interval
+    return "events" if low >= FOLLOWS else "background" if high < FOLLOWS else "unclear"
 
 
 def _exchange_words(exchange: Exchange) -> str:
     if not exchange.varies:
         return "The predictions do not vary: they follow nothing."
     (low, high), moved = exchange.transient_interval, exchange.moved_interval
+    what = "the spectra of backgrounds" if exchange.lent == "spectrum" else "backgrounds"
     return (
-        f"When backgrounds are exchanged, {exchange.transient:.0%} of the predictions' variance follows the transient "
+        f"When {what} are exchanged, {exchange.transient:.0%} of the predictions' variance follows the transient "
         f"({low:.0%} to {high:.0%}), {exchange.background:.0%} the background, {exchange.interaction:.0%} both together; the "
         f"predictions move by {exchange.moved:.2f} of their deviation ({moved[0]:.2f} to {moved[1]:.2f})."
     )
@@ -124,7 +123,7 @@ def _advice(
     more = ", channels_first=True" if turned else ""
     first = (
         f'The level alone moves the answer: try AC coupling first, crest.HighPass("level"{more}).'
-        if level is not None and level.moved >= MOVES * exchange.moved
+        if level is not None and level.moved >= LEVEL_PART * exchange.moved
         else f'More than the level moves the answer: try crest.HighPass("slow"{more}) or '
         f'crest.ExchangeBackground("slow"{more}) first.'
     )

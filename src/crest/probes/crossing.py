@@ -93,7 +93,8 @@ def with_spectrum(own: Tensor, lender: Tensor) -> Tensor:
     # Not by angles: a frequency of size zero has none.
     length = course.abs()
     phases = torch.where(length > 0, course / torch.where(length > 0, length, 1.0), 1.0)
-    return torch.fft.irfft(torch.cat([level, (sizes * phases)[..., 1:, :]], -2), n=steps, dim=-2)
+    made: Tensor = torch.fft.irfft(torch.cat([level, (sizes * phases)[..., 1:, :]], -2), n=steps, dim=-2)
+    return made
 
 
 def _read_off(sizes: Tensor, places: Tensor) -> Tensor:

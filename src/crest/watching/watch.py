@@ -13,7 +13,7 @@ from crest.auditing.asked import Asked, asked_about, order_of_axes
 from crest.auditing.given import gathered, require_in_order
 from crest.auditing.looking import credit_at, known_events, looked_into
 from crest.auditing.readings import FeaturesNotFiniteError, Readings, core_of
-from crest.auditing.verdict import FEWEST, verdict_of
+from crest.auditing.verdict import FEWEST, LENT_BY_AUDIT, verdict_of
 from crest.background import SIGMA
 from crest.background.separation import background_of
 from crest.batch_parts import BatchKeys
@@ -209,8 +209,8 @@ class Watch:
         with self._quietly():
             asked = self._asked(_finite(self._answer))
             tested = exchange_test(
-                asked.function, asked.signals, kind=self._kind, mask=asked.mask, targets=asked.targets,
-                error=self._error, sigma=self._sigma, trajectories=len(asked.signals),
+                asked.function, asked.signals, kind=self._kind, lent=LENT_BY_AUDIT, mask=asked.mask,
+                targets=asked.targets, error=self._error, sigma=self._sigma, trajectories=len(asked.signals),
                 batch_size=self._batch_size, seed=self._seed,
             )  # fmt: skip
             read = self._read_finite(asked, epoch)
