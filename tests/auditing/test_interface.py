@@ -6,7 +6,9 @@ from torch import Tensor, nn
 
 from crest.auditing.asking import asker
 from crest.auditing.interface import InterfaceError, captured_interface, find_interface
+from crest.lengths import mask_from
 from crest.probes import evaluating
+from packed_made import Masked, Packed, Unpacked
 
 STEPS = 40
 
@@ -150,3 +152,26 @@ def test_where_nothing_is_found_the_way_out_is_told() -> None:
     model = nn.Sequential(nn.Conv1d(2, 1, 3), nn.AdaptiveAvgPool1d(1))
     with pytest.raises(InterfaceError, match=r"head must name .* no linear layer"):
         find_interface(model, asker(model, None), FIRST, steps=STEPS)
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted"),
+    [
+        (Packed(), ("rnn", "fc")),
+        (Packed(2, cell=nn.GRU), ("rnn", "fc")),
+        (Unpacked(), ("norm", "fc")),
+        (Masked(), ("inner.norm", "inner.fc")),
+    ],
+    ids=["lstm", "gru of two layers", "unpacked", "mask"],
+)
+def test_packed_sequences_show_their_features(model: nn.Module, wanted: tuple[str, str]) -> None:
+    lengths = torch.tensor([20, STEPS, 7])
+    mask = mask_from(lengths, LAST)
+    found = find_interface(model, asker(model, None), LAST, mask, steps=STEPS)
+    assert (found.features, found.head) == wanted
+    assert (found.axes, found.steps) == ((0, 1, 2), STEPS)
+    with evaluating(model), captured_interface(model, found) as last:
+        asker(model, None)(LAST, mask)
+        features, pooled = last()
+    if wanted[0] == "rnn":
+        assert torch.equal(features[torch.arange(3), lengths - 1], pooled)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 import crest
 from crest.repairing import AS_IT_IS, USUAL_REPAIRS
 from knocks_made import STEPS, fit, knocks, network, one_step, split
+from packed_made import Unpacked, ragged
 
 QUICK: dict[str, Any] = {"trajectories": 16, "block": 4}
 TRAIN = split(*knocks(128, tie=0.99, seed=1000))
@@ -415,3 +416,29 @@ def test_inputs_that_are_no_numbers_are_told_before_anything_else(model: nn.Modu
     broken[0, 0, 3] = torch.nan
     with pytest.raises(ValueError, match=r"^inputs of train_batches must be finite"):
         crest.repair(model, [(broken, y), *others], validation=HELD_OUT, **QUICK)
+
+
+def test_batches_with_lengths_are_repaired_and_the_fit_gets_them() -> None:
+    x, y, lengths = ragged(40)
+    batches = [
+        (x[rows, : lengths[rows].max()], y[rows], lengths[rows]) for rows in torch.arange(40).split(10)
+    ]
+    shapes: list[tuple[int, ...]] = []
+
+    def trained(model: nn.Module, batches: Iterable[Any]) -> None:
+        for x, y, lengths in batches:
+            shapes.append(tuple(lengths.shape))
+            assert model(x, lengths).shape == y.shape
+
+    found = crest.repair(
+        Unpacked(),
+        batches,
+        fit=trained,
+        remedies=["re-anchored", "AC coupling", "level jitter", "CREST"],
+        **QUICK,
+    )
+    assert not found.skipped
+    assert set(shapes) == {(8,)}
+    assert "The pooling layer was found at 'pool'." in found.notes
+    with torch.no_grad():
+        assert found.model(x, lengths).shape == (40,)

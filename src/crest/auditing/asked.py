@@ -87,7 +87,7 @@ def asked_about(
         raise ValueError(
             f"model must take inputs {'(B, C, T)' if channels_first else '(B, T, C)'} = {tuple(given.inputs[:batch_size].shape)}"
             f"{'' if mask is None else ' and a mask'}; it failed with {type(error).__name__}: {error}. Are the axes "
-            f"in another order (x.mT, or channels_first={not channels_first}), or does it need a mask?"
+            f"in another order (x.mT, or channels_first={not channels_first}), or does it need a mask or lengths?"
         ) from error
     if answers.ndim > 2 or len(answers) != len(signals):
         raise ValueError(

@@ -76,11 +76,18 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
     scores, profiles, masks = [], [], []
     readout = CrestReadout(run_up=0)
     token: bool | None = None
-    batches = batches_of(asked.inputs, asked.mask, asked.valid, size=asked.batch_size)
+    beside = 0 if asked.mask is None else 1
+    batches = batches_of(asked.inputs, asked.mask, asked.valid, size=max(1, asked.batch_size - beside))
     with captured_interface(model, interface) as last:
         for x, given, present in batches:
-            asked.ask(x, given)
-            features, pooled = (part.float().cpu() for part in last())
+            if given is None:
+                asked.ask(x)
+            else:
+                # With a trajectory of zeros that has no padding, features that are packed, or cut to the longest of a batch,
+                # have as many steps in each batch.
+                full, everywhere = torch.zeros_like(x[:1]), torch.ones_like(given[:1])
+                asked.ask(torch.cat([x, full]), torch.cat([given, everywhere]))
+            features, pooled = (part[: len(x)].float().cpu() for part in last())
             if not bool(torch.isfinite(features).all() and torch.isfinite(pooled).all()):
                 raise FeaturesNotFiniteError(
                     f"features must be finite numbers, got NaN or infinity from {interface.features!r}"

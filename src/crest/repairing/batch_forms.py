@@ -49,13 +49,15 @@ class BatchForm:
 
     keys: BatchKeys | None = None
     """Of inputs, targets and mask, for dicts; the usual names unless given."""
+    channels_first: bool | None = None
+    """Whether the inputs are (B, C, T), where that is known."""
 
     def parts(self, batch: Any, argument: str) -> TrainingParts:
         """The parts of a batch; a ValueError that names the argument where there are none."""
-        inputs, targets, mask = parts_of(batch, argument, self.keys)
+        inputs, targets, mask = parts_of(batch, argument, self.keys, channels_first=self.channels_first)
         if targets is None:
             raise ValueError(
-                f"{argument} must hold (inputs, targets), (inputs, targets, mask) or dicts, got no targets"
+                f"{argument} must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
                 + (
                     f" under {', '.join(map(str, batch))}: keys= names them"
                     if isinstance(batch, Mapping)

@@ -69,9 +69,10 @@ def repair(
 
     Args:
         model: gives (B,), (B, 1) or logits (B, K), one answer for each trajectory. Called with the inputs and, where the
-            batches have one, the mask (B, T): by the name `mask` if its `forward` has that, else as the second argument.
-        train_batches: (inputs, targets), (inputs, targets, mask) or dicts; a list or a `DataLoader`, since it is read many
-            times. Targets are (B,): numbers, or classes for logits.
+            batches have one, the mask (B, T): by the name `mask` if its `forward` has that, as lengths (B,) if it has an
+            argument of such a name, else as the second argument.
+        train_batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts; a list or a
+            `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits.
         pooling: path of the pooling layer, as `model.named_modules()` lists it. Found where the model has one layer that
             is known to pool: torch's adaptive pooling to one step, or a readout of crest.
         head: path of the linear layer that reads the pooled vector, for re-anchoring. Found where there is one.
@@ -113,7 +114,7 @@ def repair(
     require_choice("by", by, ("error", "share"))
     train_batches = as_batches(train_batches, "train_batches")
     require_rereadable("train_batches", train_batches)
-    form, say = BatchForm(keys), tell or _silent
+    form, say = BatchForm(keys, channels_first), tell or _silent
     notes: list[str] = []
     if validation is None:
         with scope(seed, "repair/reading"):
