@@ -11,7 +11,7 @@ from crest.auditing.interface import Interface, captured_interface
 from crest.background import interpolate_out
 from crest.background.core import transient_core
 from crest.probes.batches import batches_of
-from crest.probes.credit import positive_credit, step_scores
+from crest.probes.credit import credit_shares, step_scores
 from crest.probes.rates import events_at
 from crest.readouts.crest import CrestReadout
 
@@ -101,9 +101,7 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
             masks.append(there)
             profiles.append(readout.profile(features, there))
     cosine, there, profile = (torch.cat(parts) for parts in (scores, masks, profiles))
-    positive = positive_credit(cosine).masked_fill(~there, 0.0)
-    whole = positive.sum(1, keepdim=True)
-    credit = positive / whole.clamp(min=torch.finfo(positive.dtype).tiny)
+    credit = credit_shares(cosine, there)
     return Readings(scores=cosine, credit=credit, mask=there, transience=profile, token=bool(token))
 
 
