@@ -15,6 +15,7 @@ from crest.batch_parts import (
     input_key,
     padded_alike,
     parts_of,
+    place_in_batches,
     split_batch,
 )
 
@@ -172,3 +173,20 @@ def test_lengths_become_a_mask(batch: Any) -> None:
 def test_lengths_in_another_place_are_refused(batch: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parts_of(batch, "field")
+
+
+@pytest.mark.parametrize(
+    ("index", "sizes", "channels_first", "words"),
+    [
+        ([3, 70, 1], [4], False, "index [3, 70, 1] of (B, T, C)"),
+        ([3, 70, 1], [4, 4], False, "index [3, 70, 1] of (B, T, C) in batch 0"),
+        ([4, 70, 1], [4, 4], True, "index [0, 1, 70] of (B, C, T) in batch 1"),
+        ([9, 70, 1], [4, 0, 4, 4], True, "index [1, 1, 70] of (B, C, T) in batch 3"),
+        ([5], [4, 4], True, "index [1] in batch 1"),
+        ([5, 0, 1], [], None, "index [5, 0, 1]"),
+    ],
+)
+def test_a_place_is_that_of_the_batch_in_its_own_layout(
+    index: list[int], sizes: list[int], channels_first: bool | None, words: str
+) -> None:
+    assert place_in_batches(index, sizes, channels_first) == words

@@ -1,5 +1,7 @@
 """Batches as people have them, tensors, arrays, tuples or dicts, read in one way wherever they are brought."""
 
+import bisect
+import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -146,6 +148,32 @@ def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argu
     longest = int(targets.max())
     if longest in inputs.shape[1:] and longest > int(lengths.max()):
         raise ValueError(f"{argument} seem to hold (inputs, lengths, targets); {ORDER}")
+
+
+def place_in_batches(
+    index: Sequence[int], sizes: Sequence[int] = (), channels_first: bool | None = None
+) -> str:
+    """Where a value of joined trajectories is in the batches that they came in, for a message.
+
+    Args:
+        index: in (N, T, C), or (N,).
+        sizes: how many trajectories each batch has.
+        channels_first: whether the batches have (B, C, T); None where the index has the order of the batches already.
+
+    Example:
+        >>> place_in_batches([5, 70, 0], [4, 4], channels_first=True)
+        'index [1, 0, 70] of (B, C, T) in batch 1'
+    """
+    trajectory, *inside = index
+    ends = list(itertools.accumulate(sizes))
+    batch = bisect.bisect_right(ends, trajectory)
+    own = [trajectory - (ends[batch - 1] if batch else 0), *(inside[::-1] if channels_first else inside)]
+    letters = (
+        f" of {'(B, C, T)' if channels_first else '(B, T, C)'}"
+        if inside and channels_first is not None
+        else ""
+    )
+    return f"index {own}{letters}{f' in batch {batch}' if len(sizes) > 1 else ''}"
 
 
 def input_key(batch: Mapping[str, Any], keys: BatchKeys | None) -> str:

@@ -360,3 +360,22 @@ def test_a_model_that_takes_lengths_and_is_given_none_is_told() -> None:
         ValueError, match=r"^model must take inputs .* 'lengths'.* does it need a mask or lengths\?$"
     ):
         audit(Packed(), (x, y))
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_first: bool) -> None:
+    x, y = torch.randn(20, 50, 2), torch.randn(20)
+    x[14, 30, 1] = torch.nan
+
+    def batches(y: Tensor) -> list[tuple[Tensor, Tensor]]:
+        given = x.mT if channels_first else x
+        return list(zip(given.split(8), y.split(8), strict=True))
+
+    place = r"\[6, 1, 30\] of \(B, C, T\)" if channels_first else r"\[6, 30, 1\] of \(B, T, C\)"
+    with pytest.raises(
+        ValueError, match=rf"^inputs must be finite, .* the first at index {place} in batch 1$"
+    ):
+        audit(lambda x: x.mean((1, 2)), batches(y))
+    x[14, 30, 1], y[17] = 0.0, torch.inf
+    with pytest.raises(ValueError, match=r"^targets must be finite, .* the first at index \[1\] in batch 2$"):
+        audit(lambda x: x.mean((1, 2)), batches(y))

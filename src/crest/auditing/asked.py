@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from crest.arrays import StepMask, valid_steps
 from crest.auditing.asking import asker
 from crest.auditing.given import Given
+from crest.batch_parts import place_in_batches
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite
 from crest.probes.batches import batches_of, in_batches
 from crest.replacement.axes import find_channels_first
@@ -65,7 +66,11 @@ def asked_about(
     given = _beside(model, given)
     signals = given.inputs.transpose(1, 2) if channels_first else given.inputs
     mask = as_mask(given.mask, signals)
-    require_finite("inputs", signals, mask)
+
+    def place(index: list[int]) -> str:
+        return place_in_batches(index, given.sizes, channels_first)
+
+    require_finite("inputs", signals, mask, place=place)
     valid = valid_steps(mask, signals[..., 0])
     if not bool(valid.any(1).all()):
         empty = int((~valid.any(1)).nonzero()[0])
@@ -73,7 +78,7 @@ def asked_about(
     targets = None
     if given.targets is not None:
         targets = as_per_trajectory("targets must be", given.targets, len(signals))
-        require_finite("targets", targets)
+        require_finite("targets", targets, place=place)
     ask = asker(model, answer)
 
     def function(x: Tensor, *some: Tensor) -> Tensor:
@@ -132,8 +137,8 @@ def _beside(model: Any, given: Given) -> Given:
         return given
     place = tensors[0].device
     dtype = next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), given.inputs.dtype)
-    others = (None if part is None else part.to(place) for part in given[1:])
-    return Given(given.inputs.to(place, dtype), *others)
+    targets, mask = (None if part is None else part.to(place) for part in (given.targets, given.mask))
+    return given._replace(inputs=given.inputs.to(place, dtype), targets=targets, mask=mask)
 
 
 def _require_classes(targets: Tensor, answers: Tensor) -> None:

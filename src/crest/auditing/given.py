@@ -19,6 +19,8 @@ class Given(NamedTuple):
     """(N,)."""
     mask: Tensor | None
     """(N, T), True where a step is valid."""
+    sizes: tuple[int, ...] = ()
+    """How many trajectories each batch had."""
 
 
 def gathered(
@@ -51,8 +53,11 @@ def gathered(
             break
     if not count:
         raise ValueError("batches must hold at least one trajectory, got none")
-    parts = zip(*padded_alike(found), strict=True)
-    return Given(*(None if some[0] is None else torch.cat(some)[:most] for some in parts))  # type: ignore[arg-type]
+    inputs, targets, mask = (
+        None if some[0] is None else torch.cat(some)[:most] for some in zip(*padded_alike(found), strict=True)
+    )
+    assert inputs is not None
+    return Given(inputs, targets, mask, tuple(len(one.inputs) for one in found))
 
 
 def require_in_order(batches: Any) -> None:
