@@ -105,6 +105,16 @@ def test_features_that_are_not_finite_have_an_error_of_their_own() -> None:
 
 
 @torch.no_grad()
+def test_a_pooled_vector_that_is_not_finite_is_not_blamed_on_the_features() -> None:
+    class Divided(Pooled):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.head(self.active(self.features(x)).mean(1) / 0).nan_to_num() + x.mean(1)
+
+    with pytest.raises(FeaturesNotFiniteError, match=r"got NaN or infinity in what is read by 'head'$"):
+        read_of(Divided(), with_bursts())
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("value", [-100.0, 100.0])
 def test_features_that_are_the_same_at_each_step_have_no_token(value: float) -> None:
     dead = Pooled()

@@ -1,5 +1,6 @@
 """Tensors with a time axis, and packed sequences."""
 
+import pytest
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
@@ -39,3 +40,12 @@ def test_axes_and_vectors() -> None:
         assert vector is not None
         assert vector.shape == (4, 5)
     assert one_vector(X, 4) is None
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_are_padded() -> None:
+    nested = torch.nested.nested_tensor([x[:steps] for x, steps in zip(X, LENGTHS, strict=True)])
+    found = first_series(nested)
+    assert found is not None
+    assert torch.equal(found, X * VALID)
+    assert one_vector(nested, 4) is None

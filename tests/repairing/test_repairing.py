@@ -442,3 +442,43 @@ def test_batches_with_lengths_are_repaired_and_the_fit_gets_them() -> None:
     assert "The pooling layer was found at 'pool'." in found.notes
     with torch.no_grad():
         assert found.model(x, lengths).shape == (40,)
+
+
+def test_a_model_that_cannot_be_asked_is_told_with_its_words() -> None:
+    x, y, _ = ragged(20)
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* 'lengths'. A mask or lengths that it needs"
+    ):
+        crest.repair(Unpacked(), [(x, y)])
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* RuntimeError: .*Are the axes in another order"
+    ):
+        crest.repair(network(), [(x, y)])
+
+
+def test_dropout_that_is_left_on_is_told() -> None:
+    class Random(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.dropout(x, 0.5).mean((1, 2))
+
+    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+        crest.repair(Random(), TRAIN, validation=HELD_OUT, **QUICK)
+
+
+def test_a_fit_that_takes_no_wrapper_is_told_why(model: nn.Module) -> None:
+    def picky(model: nn.Module, batches: Iterable[Any]) -> None:
+        if not isinstance(model, nn.Sequential):
+            raise TypeError("`model` must be a `LightningModule`")
+
+    found = crest.repair(
+        model, TRAIN, fit=picky, validation=HELD_OUT, remedies=["AC coupling", "level jitter"], **QUICK
+    )
+    assert list(found.candidates) == [AS_IT_IS, "level jitter"]
+    assert "`LightningModule`. The filter is a wrapper" in found.skipped["AC coupling"]
+
+
+def test_a_dataset_is_no_batches(model: nn.Module) -> None:
+    with pytest.raises(
+        ValueError, match=r"^train_batches must hold batches, got TensorDataset, .*DataLoader"
+    ):
+        crest.repair(model, torch.utils.data.TensorDataset(*HELD_OUT_JOINED))

@@ -148,15 +148,22 @@ def find_interface(
             return _described(one, axes, reader, vector)
     seen = sorted({one.name for one in calls if one.output is not None and one.output.ndim == 3})
     width = one_vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
-    asked = (
-        f"got {features!r}"
-        if features is not None
-        else f"3-D outputs are those of {', '.join(seen) or 'none'}"
-    )
+    if features is None:
+        asked = f"3-D outputs are those of {', '.join(seen) or 'none'}"
+    else:
+        asked = f"got {features!r}, {_what_it_gave([one for one in calls if one.name == features])}"
     raise InterfaceError(
         f"features must name a module that gives (B, T', {width}) or (B, {width}, T'), as many channels as the head "
         f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}. Audit without the pooling interface: features=False"
     )
+
+
+def _what_it_gave(calls: list[_Seen]) -> str:
+    """What is wrong with a module that gives no features."""
+    if not calls:
+        return "which the model does not call"
+    shapes = [tuple(one.output.shape) for one in calls if one.output is not None]
+    return f"which gives {shapes[-1]}" if shapes else "whose output has no time axis"
 
 
 def _normalised(

@@ -88,10 +88,12 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
                 full, everywhere = torch.zeros_like(x[:1]), torch.ones_like(given[:1])
                 asked.ask(torch.cat([x, full]), torch.cat([given, everywhere]))
             features, pooled = (part[: len(x)].float().cpu() for part in last())
-            if not bool(torch.isfinite(features).all() and torch.isfinite(pooled).all()):
-                raise FeaturesNotFiniteError(
-                    f"features must be finite numbers, got NaN or infinity from {interface.features!r}"
-                )
+            for what, part in (("from", features), ("in what is read by", pooled)):
+                if not bool(torch.isfinite(part).all()):
+                    name = interface.features if part is features else interface.head
+                    raise FeaturesNotFiniteError(
+                        f"features must be finite numbers, got NaN or infinity {what} {name!r}"
+                    )
             features = interface.active(features)
             # A class token stands for no step of the inputs: one step more than those, or the step that the head reads as it is.
             token = token if token is not None else _has_token(asked, interface, features, pooled)

@@ -2,6 +2,7 @@
 
 from typing import Any, TypeAlias
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
@@ -12,11 +13,10 @@ Axes: TypeAlias = tuple[int, int, int]
 def first_series(output: Any) -> Tensor | None:
     """The tensor with three axes, or the first of several, as recurrent layers give them.
 
-    A packed sequence, which has no axes, is unpacked: (B, T', D) in the order of the batch, T' that of its longest
-    trajectory, zeros behind the others.
+    What has no axis of time is padded: a packed sequence, or the nested tensor that torch's Transformer makes of masked
+    steps. It becomes (B, T', D) in the order of the batch, T' that of its longest trajectory, zeros behind the others.
 
     Example:
-        >>> import torch
         >>> packed = torch.nn.utils.rnn.pack_sequence([torch.ones(2, 3), torch.ones(4, 3)], enforce_sorted=False)
         >>> first_series((packed, torch.zeros(2, 2, 3)))[:, :, 0]
         tensor([[1., 1., 0., 0.],
@@ -27,13 +27,13 @@ def first_series(output: Any) -> Tensor | None:
         if isinstance(part, PackedSequence):
             return pad_packed_sequence(part, batch_first=True)[0]
         if isinstance(part, Tensor) and part.ndim == 3:
-            return part
+            return torch.nested.to_padded_tensor(part, 0.0) if part.is_nested else part
     return None
 
 
 def one_vector(inputs: Tensor | None, rows: int) -> Tensor | None:
     """(B, D) of the pooled vector, also from (B, 1, D) or (B, D, 1)."""
-    if inputs is None or inputs.ndim < 2 or len(inputs) != rows:
+    if inputs is None or inputs.is_nested or inputs.ndim < 2 or len(inputs) != rows:
         return None
     flat = inputs.reshape(rows, -1)
     return flat if flat.shape[1] == max(inputs.shape[1:]) else None

@@ -72,7 +72,7 @@ def replace_pooling(
             f"the model was trained with {type(layer).__name__} at {path!r}: train it again before you use it, or call "
             "crest.reanchor instead, which fits the head again; as it is now, its answers mean nothing",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,  # past the door
         )
     slot.train(model.training)
     tensors = [*model.parameters(), *model.buffers()]
