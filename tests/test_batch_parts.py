@@ -15,6 +15,7 @@ from crest.batch_parts import (
     input_key,
     padded_alike,
     parts_of,
+    place_in_batches,
     split_batch,
 )
 
@@ -120,3 +121,72 @@ def test_targets_under_a_name_of_their_own_do_not_get_lost_in_silence() -> None:
         assert parts_of(batch, keys=("x", "wear", "mask")).targets is not None
         assert parts_of({"x": batch["x"], "y": batch["wear"], "machine": batch["wear"]}).targets is not None
         assert parts_of({"x": batch["x"]}).targets is None
+
+
+LENGTHS = torch.tensor([3, 1, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        (X, Y, LENGTHS),
+        [X.numpy(), Y.numpy(), LENGTHS.numpy()],
+        {"x": X, "y": Y, "lengths": LENGTHS},
+        {"x": X, "y": Y, "mask": torch.arange(3) < LENGTHS[:, None], "lengths": "of something else"},
+    ],
+)
+def test_lengths_become_a_mask(batch: Any) -> None:
+    mask = parts_of(batch).mask
+    assert mask is not None
+    assert mask.sum(1).tolist() == LENGTHS.tolist()
+    assert parts_of({"x": X, "y": Y, "n": LENGTHS}, keys=("x", "y", "n")).mask is not None
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (
+            (X, LENGTHS, Y),
+            "^mask of field must .* lengths .* got shape .* the order is .inputs, targets, lengths",
+        ),
+        ({"x": X, "y": Y, "lengths": LENGTHS - 1}, "^lengths of field must lie from 1 to 2, .* got 0 to 2"),
+        (
+            (X, LENGTHS, torch.tensor([1, 2, 1, 2])),
+            "^field seem to hold .inputs, lengths, targets.; the order is",
+        ),
+        (
+            ((X, LENGTHS), Y),
+            r"^inputs of field must be one tensor or array, got a tuple: .* \(inputs, targets, lengths\)",
+        ),
+        (
+            (torch.nn.utils.rnn.pack_sequence(list(X)), Y),
+            "^inputs of field must be a tensor or an array, got PackedSequence: pad_packed_sequence",
+        ),
+        (
+            torch.nn.utils.rnn.pack_sequence(list(X)),
+            "^inputs of field must be a tensor or an array, got PackedSequence",
+        ),
+        ((X, Y, LENGTHS[:2]), "^mask of field must have a row for each of 4"),
+        ((X, Y, LENGTHS, MASK), "^field must hold .* lengths.* got 4 parts"),
+    ],
+)
+def test_lengths_in_another_place_are_refused(batch: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parts_of(batch, "field")
+
+
+@pytest.mark.parametrize(
+    ("index", "sizes", "channels_first", "words"),
+    [
+        ([3, 70, 1], [4], False, "index [3, 70, 1] of (B, T, C)"),
+        ([3, 70, 1], [4, 4], False, "index [3, 70, 1] of (B, T, C) in batch 0"),
+        ([4, 70, 1], [4, 4], True, "index [0, 1, 70] of (B, C, T) in batch 1"),
+        ([9, 70, 1], [4, 0, 4, 4], True, "index [1, 1, 70] of (B, C, T) in batch 3"),
+        ([5], [4, 4], True, "index [1] in batch 1"),
+        ([5, 0, 1], [], None, "index [5, 0, 1]"),
+    ],
+)
+def test_a_place_is_that_of_the_batch_in_its_own_layout(
+    index: list[int], sizes: list[int], channels_first: bool | None, words: str
+) -> None:
+    assert place_in_batches(index, sizes, channels_first) == words

@@ -11,7 +11,7 @@ import crest
 from places import SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
-CORE = {"arrays", "floats", "checks", "rng", "background", "ops", "files", "batch_parts"}
+CORE = {"arrays", "floats", "checks", "rng", "background", "ops", "files", "lengths", "batch_parts"}
 PRODUCT = CORE | {
     "readouts",
     "probes",
@@ -40,7 +40,8 @@ ALLOWED = {
     "background": {"arrays", "checks"},
     "ops": {"arrays", "checks"},
     "files": set(),
-    "batch_parts": set(),
+    "lengths": set(),
+    "batch_parts": {"lengths"},
     "readouts": CORE,
     "probes": CORE,
     "theory": {"floats", "checks"},

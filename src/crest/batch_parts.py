@@ -1,5 +1,7 @@
 """Batches as people have them, tensors, arrays, tuples or dicts, read in one way wherever they are brought."""
 
+import bisect
+import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -7,10 +9,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import Dataset, IterableDataset
 
+from crest.lengths import ORDER, mask_from
+
 BatchKeys: TypeAlias = tuple[str, str, str]
-"""Keys of inputs, targets and mask in dicts; the mask may be missing."""
+"""Keys of inputs, targets and mask (or lengths) in dicts; the mask may be missing."""
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "inputs": ("inputs", "x", "signals", "signal"),
@@ -18,6 +23,9 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "mask": ("mask", "valid"),
 }
 """Keys that are understood where nobody says others."""
+_LENGTHS = "lengths"
+"""The key under which lengths are looked for where there is no mask."""
+_FORMS = "(inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts"
 
 
 class BatchParts(NamedTuple):
@@ -55,7 +63,7 @@ def as_batches(brought: Any, argument: str = "batches") -> Iterable[Any]:
 
 
 def split_batch(batch: Any, argument: str = "batches", keys: BatchKeys | None = None) -> tuple[Any, Any, Any]:
-    """Inputs, targets and mask of a batch as they came, whatever they are; None for those that are not there.
+    """Inputs, targets and mask (or lengths) of a batch as they came, whatever they are; None for those that are not there.
 
     Args:
         batch: as in `parts_of`.
@@ -68,29 +76,41 @@ def split_batch(batch: Any, argument: str = "batches", keys: BatchKeys | None = 
     """
     if isinstance(batch, Mapping):
         return _by_keys(batch, argument, keys) if keys is not None else _by_names(batch, argument)
-    if not isinstance(batch, tuple | list):
+    if not isinstance(batch, tuple | list) or isinstance(batch, PackedSequence):
         return batch, None, None
     if not 1 <= len(batch) <= len(_NAMES):
-        raise ValueError(
-            f"{argument} must hold (inputs, targets), (inputs, targets, mask) or dicts, got {len(batch)} parts"
-        )
+        raise ValueError(f"{argument} must hold {_FORMS}, got {len(batch)} parts")
     inputs, targets, mask = [*batch, None, None][: len(_NAMES)]
     return inputs, targets, mask
 
 
-def parts_of(batch: Any, argument: str = "batches", keys: BatchKeys | None = None) -> BatchParts:
+def parts_of(
+    batch: Any,
+    argument: str = "batches",
+    keys: BatchKeys | None = None,
+    *,
+    channels_first: bool | None = None,
+) -> BatchParts:
     """The parts of one batch; a ValueError that names the argument where they cannot be told.
 
     Args:
-        batch: inputs; inputs, targets and maybe a mask in a tuple or list; or a dict.
+        batch: inputs; inputs, targets and maybe a mask or lengths in a tuple or list; or a dict.
         argument: what messages call the batches.
         keys: of inputs, targets and mask in a dict; the usual names unless given.
+        channels_first: whether the inputs are (B, C, T), where that is known, for lengths.
 
     Example:
         >>> parts_of({"signal": torch.zeros(2, 5, 1), "wear": np.ones(2)}, keys=("signal", "wear", "valid")).targets
         tensor([1., 1.], dtype=torch.float64)
+        >>> parts_of((torch.zeros(2, 3, 1), torch.ones(2), torch.tensor([3, 1]))).mask.tolist()
+        [[True, True, True], [True, False, False]]
     """
     found = split_batch(batch, argument, keys)
+    if isinstance(found[0], tuple | list) and not isinstance(found[0], PackedSequence):
+        raise ValueError(
+            f"inputs of {argument} must be one tensor or array, got a {type(found[0]).__name__}: what belongs to them "
+            "comes behind the targets, (inputs, targets, mask) or (inputs, targets, lengths)"
+        )
     inputs, targets, mask = (
         as_tensor(f"{part} of {argument}", value) for part, value in zip(_NAMES, found, strict=True)
     )
@@ -109,7 +129,51 @@ def parts_of(batch: Any, argument: str = "batches", keys: BatchKeys | None = Non
             raise ValueError(
                 f"{part} of {argument} must have a row for each of {len(inputs)} trajectories, got {tuple(tensor.shape)}"
             )
+    if mask is not None and mask.ndim == 1:
+        if not isinstance(batch, Mapping):
+            _require_order(inputs, targets, mask, argument)
+        mask = mask_from(mask, inputs, argument, channels_first)
     return BatchParts(inputs, targets, mask)
+
+
+def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argument: str) -> None:
+    """Refuse (inputs, lengths, targets): lengths, unlike most targets, reach the last step of a padded batch."""
+    if (
+        targets is None
+        or targets.shape != lengths.shape
+        or targets.dtype.is_floating_point
+        or not len(targets)
+    ):
+        return
+    longest = int(targets.max())
+    if longest in inputs.shape[1:] and longest > int(lengths.max()):
+        raise ValueError(f"{argument} seem to hold (inputs, lengths, targets); {ORDER}")
+
+
+def place_in_batches(
+    index: Sequence[int], sizes: Sequence[int] = (), channels_first: bool | None = None
+) -> str:
+    """Where a value of joined trajectories is in the batches that they came in, for a message.
+
+    Args:
+        index: in (N, T, C), or (N,).
+        sizes: how many trajectories each batch has.
+        channels_first: whether the batches have (B, C, T); None where the index has the order of the batches already.
+
+    Example:
+        >>> place_in_batches([5, 70, 0], [4, 4], channels_first=True)
+        'index [1, 0, 70] of (B, C, T) in batch 1'
+    """
+    trajectory, *inside = index
+    ends = list(itertools.accumulate(sizes))
+    batch = bisect.bisect_right(ends, trajectory)
+    own = [trajectory - (ends[batch - 1] if batch else 0), *(inside[::-1] if channels_first else inside)]
+    letters = (
+        f" of {'(B, C, T)' if channels_first else '(B, T, C)'}"
+        if inside and channels_first is not None
+        else ""
+    )
+    return f"index {own}{letters}{f' in batch {batch}' if len(sizes) > 1 else ''}"
 
 
 def input_key(batch: Mapping[str, Any], keys: BatchKeys | None) -> str:
@@ -190,7 +254,10 @@ def _by_names(batch: Mapping[str, Any], argument: str) -> tuple[Any, Any, Any]:
             )
         found.append(batch[there[0]] if there else None)
     inputs, targets, mask = found
-    unread = [str(key) for key in batch if not any(key in names for names in _NAMES.values())]
+    # A mask says more than lengths, and they need not be told apart: lengths have one axis.
+    mask = batch.get(_LENGTHS) if mask is None else mask
+    read = {_LENGTHS, *(name for names in _NAMES.values() for name in names)}
+    unread = [str(key) for key in batch if key not in read]
     if targets is None and unread:
         warnings.warn(
             f"{argument} name no targets ({', '.join(_NAMES['targets'])}), so there are none: {', '.join(unread)} "
@@ -215,4 +282,6 @@ def as_tensor(name: str, value: Any) -> Tensor | None:
         if value.dtype.kind not in "biufc":
             raise ValueError(f"{name} must be numbers, got an array of {value.dtype}")
         return torch.from_numpy(np.ascontiguousarray(value))
-    raise ValueError(f"{name} must be a tensor or an array, got {type(value).__name__}")
+    packed = isinstance(value, PackedSequence)
+    way = ": pad_packed_sequence(packed, batch_first=True) gives tensor and lengths" if packed else ""
+    raise ValueError(f"{name} must be a tensor or an array, got {type(value).__name__}{way}")

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 import crest
 from crest import audit
+from crest.lengths import mask_from
+from packed_made import Packed, ragged
 
 STEPS, EVENT = 120, 60
 
@@ -327,3 +329,53 @@ def test_a_model_that_errs_as_much_as_a_constant_is_to_be_trained_first() -> Non
     assert found.advice[0] == "Train it first: here it errs as much as a constant answer."
     assert f", of a constant answer {found.exchange.constant_error:.3g}" in repr(found)
     assert "Train it first" not in repr(audit(reads_events(), x))
+
+
+def test_lengths_say_what_a_mask_says() -> None:
+    x, y, lengths = ragged()
+    model, mask = Packed(), mask_from(lengths, x)
+    found = audit(model, (x, y, lengths))
+    assert found.interface.features == "rnn"
+    assert found.core_credit is not None
+    # Batches that are padded to their own longest trajectory, as a loader gives them.
+    own = [
+        {"x": x[rows, : lengths[rows].max()], "y": y[rows], "lengths": lengths[rows]}
+        for rows in torch.arange(24).split(8)
+    ]
+    turned = audit(lambda x, lengths: model(x.mT, lengths), (x.mT, y, lengths), channels_first=True)
+    assert found.exchange == audit(model, (x, y, mask)).exchange == audit(model, own).exchange
+    assert turned.exchange == found.exchange
+
+
+def test_a_model_that_wants_sorted_lengths_is_told_what_to_do() -> None:
+    with pytest.raises(
+        ValueError, match=r"^model must take trajectories in any order .* enforce_sorted=False"
+    ):
+        audit(Packed(enforce_sorted=True), ragged())
+
+
+def test_a_model_that_takes_lengths_and_is_given_none_is_told() -> None:
+    x, y, _ = ragged()
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* 'lengths'. A mask or lengths that it needs must come"
+    ):
+        audit(Packed(), (x, y))
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_first: bool) -> None:
+    x, y = torch.randn(20, 50, 2), torch.randn(20)
+    x[14, 30, 1] = torch.nan
+
+    def batches(y: Tensor) -> list[tuple[Tensor, Tensor]]:
+        given = x.mT if channels_first else x
+        return list(zip(given.split(8), y.split(8), strict=True))
+
+    place = r"\[6, 1, 30\] of \(B, C, T\)" if channels_first else r"\[6, 30, 1\] of \(B, T, C\)"
+    with pytest.raises(
+        ValueError, match=rf"^inputs must be finite, .* the first at index {place} in batch 1$"
+    ):
+        audit(lambda x: x.mean((1, 2)), batches(y))
+    x[14, 30, 1], y[17] = 0.0, torch.inf
+    with pytest.raises(ValueError, match=r"^targets must be finite, .* the first at index \[1\] in batch 2$"):
+        audit(lambda x: x.mean((1, 2)), batches(y))

@@ -6,7 +6,9 @@ from torch import Tensor, nn
 
 from crest.auditing.asking import asker
 from crest.auditing.interface import InterfaceError, captured_interface, find_interface
+from crest.lengths import mask_from
 from crest.probes import evaluating
+from packed_made import Masked, Packed, Unpacked
 
 STEPS = 40
 
@@ -150,3 +152,65 @@ def test_where_nothing_is_found_the_way_out_is_told() -> None:
     model = nn.Sequential(nn.Conv1d(2, 1, 3), nn.AdaptiveAvgPool1d(1))
     with pytest.raises(InterfaceError, match=r"head must name .* no linear layer"):
         find_interface(model, asker(model, None), FIRST, steps=STEPS)
+
+
+@pytest.mark.parametrize(
+    ("model", "wanted"),
+    [
+        (Packed(), ("rnn", "fc")),
+        (Packed(2, cell=nn.GRU), ("rnn", "fc")),
+        (Unpacked(), ("norm", "fc")),
+        (Masked(), ("inner.norm", "inner.fc")),
+    ],
+    ids=["lstm", "gru of two layers", "unpacked", "mask"],
+)
+def test_packed_sequences_show_their_features(model: nn.Module, wanted: tuple[str, str]) -> None:
+    lengths = torch.tensor([20, STEPS, 7])
+    mask = mask_from(lengths, LAST)
+    found = find_interface(model, asker(model, None), LAST, mask, steps=STEPS)
+    assert (found.features, found.head) == wanted
+    assert (found.axes, found.steps) == ((0, 1, 2), STEPS)
+    with evaluating(model), captured_interface(model, found) as last:
+        asker(model, None)(LAST, mask)
+        features, pooled = last()
+    if wanted[0] == "rnn":
+        assert torch.equal(features[torch.arange(3), lengths - 1], pooled)
+
+
+class MaskedTransformer(nn.Module):
+    """A class token, and a mask of padding for torch's encoder, which works on nested tensors then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.token = nn.Linear(2, 8), nn.Parameter(torch.randn(1, 1, 8))
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)
+        self.fc = nn.Linear(8, 3)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        steps = torch.cat([self.token.expand(len(x), -1, -1), self.embed(x)], 1)
+        padding = torch.cat([torch.zeros(len(x), 1, dtype=torch.bool), ~mask], 1)
+        return self.fc(self.encoder(steps, src_key_padding_mask=padding)[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_a_transformer_with_padding_is_looked_into() -> None:
+    model = MaskedTransformer()
+    mask = mask_from(torch.tensor([20, STEPS, 7]), LAST)
+    found = find_interface(model, asker(model, None), LAST, mask, steps=STEPS)
+    assert (found.features, found.head, found.steps) == ("encoder", "fc", STEPS + 1)
+
+
+def test_what_is_wrong_with_a_named_module_is_said() -> None:
+    model = Recurrent()
+    model.unused = nn.Linear(6, 6)
+    for name, why in (
+        ("fc", "whose output has no time axis"),
+        ("unused", "which the model does not call"),
+    ):
+        with pytest.raises(InterfaceError, match=f"got '{name}', {why}"):
+            find_interface(model, asker(model, None), LAST, steps=STEPS, features=name)
+    narrow = Classified()
+    narrow.embed, narrow.token = nn.Linear(2, 6), nn.Parameter(torch.zeros(1, 1, 6))
+    narrow.encoder = nn.Linear(6, 8)
+    with pytest.raises(InterfaceError, match=r"got 'embed', which gives \(3, 40, 6\)"):
+        find_interface(narrow, asker(narrow, None), LAST, steps=STEPS, features="embed")

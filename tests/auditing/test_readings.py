@@ -9,6 +9,7 @@ from torch import nn
 from crest.auditing.asked import Asked, asked_about
 from crest.auditing.given import Given
 from crest.auditing.interface import find_interface
+from crest.auditing.looking import looked_into
 from crest.auditing.readings import (
     FeaturesNotFiniteError,
     Readings,
@@ -17,6 +18,9 @@ from crest.auditing.readings import (
     readings,
     sharp_share,
 )
+from crest.lengths import mask_from
+from crest.probes.credit import step_scores
+from packed_made import STEPS, Masked, Packed, Unpacked, ragged
 
 EVENT = 40
 
@@ -101,6 +105,16 @@ def test_features_that_are_not_finite_have_an_error_of_their_own() -> None:
 
 
 @torch.no_grad()
+def test_a_pooled_vector_that_is_not_finite_is_not_blamed_on_the_features() -> None:
+    class Divided(Pooled):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.head(self.active(self.features(x)).mean(1) / 0).nan_to_num() + x.mean(1)
+
+    with pytest.raises(FeaturesNotFiniteError, match=r"got NaN or infinity in what is read by 'head'$"):
+        read_of(Divided(), with_bursts())
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("value", [-100.0, 100.0])
 def test_features_that_are_the_same_at_each_step_have_no_token(value: float) -> None:
     dead = Pooled()
@@ -116,3 +130,28 @@ def test_features_that_are_the_same_at_each_step_have_no_token(value: float) -> 
 def test_a_step_that_the_head_reads_as_it_is_counts_as_a_token() -> None:
     assert read_of(Pooled(first=True), with_bursts()).token
     assert not read_of(Pooled(), with_bursts()).token
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", [Packed, Unpacked, Masked])
+def test_packed_features_are_read_as_those_of_each_trajectory_alone(kind: type[nn.Module]) -> None:
+    x, _, lengths = ragged()
+    model = kind().eval()
+    # No trajectory of the first two batches has all steps.
+    given = Given(x, None, mask_from(lengths, x))
+    asked = asked_about(model, given, channels_first=False, answer=None, batch_size=9)
+    _, read = looked_into(model, asked, None, None, [])
+    assert read is not None
+    assert read.scores.shape == (24, STEPS)
+    assert torch.equal(read.mask, given.mask)
+    inner = model.inner if isinstance(model, Masked) else model
+    for row in (0, 10, 23):
+        steps, state = inner.rnn(x[row : row + 1, : lengths[row]])
+        if isinstance(inner, Packed):
+            pooled = state[0][-1]
+        else:
+            steps = inner.norm(steps)
+            pooled = steps.mean(1)
+        alone = step_scores(steps, pooled)[0]
+        torch.testing.assert_close(read.scores[row, : lengths[row]], alone, rtol=1e-4, atol=1e-5)
+        assert not read.credit[row, lengths[row] :].any()

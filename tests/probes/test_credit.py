@@ -20,7 +20,9 @@ from crest.probes import (
     positive_credit,
     precision_at_event_rate,
     step_scores,
+    step_traces,
 )
+from crest.probes.credit import credit_shares
 from stranger import Stranger
 
 NAN = float("nan")
@@ -447,3 +449,19 @@ def test_the_rows_of_a_head_give_the_credit_of_a_class() -> None:
     events[:, 4] = True
     of_class = credit(features, (weight - weight.mean(0))[torch.tensor([1, 0])], events)
     assert of_class.cie.tolist() == of_class.ecm.round().tolist() == [1.0, 0.0]
+
+
+def test_shares_of_credit_add_up_to_one_and_padding_has_none() -> None:
+    scores = double([0.6, -0.5, 0.2, 0.9], [-0.1, 0.0, -1.0, 0.3], [0.0, 0.5, 0.5, NAN])
+    mask = flags("111.", "111.", "111.")
+    shares = credit_shares(scores, mask)
+    torch.testing.assert_close(shares, double([0.75, 0, 0.25, 0], [0, 0, 0, 0], [0, 0.5, 0.5, 0]))
+    close(credit_shares(scores[:2]).sum(1), 1.0, 1.0)
+
+
+def test_traces_show_shares_of_credit() -> None:
+    features, pooled = torch.randn(2, 3, 5, 4, generator=torch.Generator().manual_seed(1000))
+    mask = flags("11111", "111..", "1....")
+    shares = credit_shares(step_scores(features, pooled[:, 0]), mask)
+    traces = step_traces(features, features, pooled[:, 0], mask=mask)
+    torch.testing.assert_close(torch.tensor([trace.credit for trace in traces]), shares)

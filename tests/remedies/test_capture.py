@@ -5,6 +5,7 @@ from torch import Tensor, nn
 import crest
 from crest.remedies.capture import captured, part_at
 from crest.replacement import PoolingSlot
+from packed_made import Unpacked, ragged
 
 
 class Net(nn.Module):
@@ -137,3 +138,10 @@ def test_batches_are_checked() -> None:
         seen(Net(), [X])
     with pytest.raises(ValueError, match=r"^targets must be a tensor or an array, got list"):
         seen(Net(), [(X, [1.0, 2.0])])
+
+
+def test_lengths_reach_a_model_that_takes_them() -> None:
+    x, y, lengths = ragged()
+    (one,) = seen(Unpacked(), [(x, y, lengths)], head="fc")
+    assert one.mask is not None
+    assert one.mask.sum(1).tolist() == lengths.tolist()

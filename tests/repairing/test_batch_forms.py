@@ -136,3 +136,28 @@ def test_arrays_stay_arrays_for_the_fit() -> None:
         assert all(isinstance(part, np.ndarray) for part in parts)
         assert parts[1].tolist() == [0.0, 2.0]
         assert not parts[0].any()
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_first: bool) -> None:
+    x, y = rows(*map(float, range(20)), steps=6)
+    x[14, 5, 1] = torch.nan
+    mask = torch.ones(20, 6, dtype=torch.bool)
+    given = x.mT if channels_first else x
+    place = r"\[4, 1, 5\] of \(B, C, T\)" if channels_first else r"\[4, 5, 1\] of \(B, T, C\)"
+    message = rf"must be finite.*, the first at index {place} in batch 1$"
+    pairs = [(given[:10], y[:10]), (given[10:], y[10:])]
+    with pytest.raises(ValueError, match=f"^inputs of field {message}"):
+        FORM.joined(pairs, "field", channels_first)
+    # What is held out gets other places, and a name that nobody gave.
+    with pytest.raises(ValueError, match=f"^inputs of train_batches {message}"):
+        held_out(pairs, BatchForm(channels_first=channels_first), seed=0)
+    with pytest.raises(
+        ValueError, match=r"^inputs of train_batches must be finite, .* index \[4, .\, .\] in batch 1$"
+    ):
+        held_out(pairs, FORM, seed=0)
+    masked = [(*pair, some) for pair, some in zip(pairs, mask.split(10), strict=True)]
+    with pytest.raises(ValueError, match=f"^inputs of train_batches {message}"):
+        held_out(masked, FORM, seed=0)
+    mask[14, 5] = False
+    assert len(held_out(masked, FORM, seed=0)[1]) == 2

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 import crest
 from crest.repairing import AS_IT_IS, USUAL_REPAIRS
 from knocks_made import STEPS, fit, knocks, network, one_step, split
+from packed_made import Unpacked, ragged
 
 QUICK: dict[str, Any] = {"trajectories": 16, "block": 4}
 TRAIN = split(*knocks(128, tie=0.99, seed=1000))
@@ -415,3 +416,69 @@ def test_inputs_that_are_no_numbers_are_told_before_anything_else(model: nn.Modu
     broken[0, 0, 3] = torch.nan
     with pytest.raises(ValueError, match=r"^inputs of train_batches must be finite"):
         crest.repair(model, [(broken, y), *others], validation=HELD_OUT, **QUICK)
+
+
+def test_batches_with_lengths_are_repaired_and_the_fit_gets_them() -> None:
+    x, y, lengths = ragged(40)
+    batches = [
+        (x[rows, : lengths[rows].max()], y[rows], lengths[rows]) for rows in torch.arange(40).split(10)
+    ]
+    shapes: list[tuple[int, ...]] = []
+
+    def trained(model: nn.Module, batches: Iterable[Any]) -> None:
+        for x, y, lengths in batches:
+            shapes.append(tuple(lengths.shape))
+            assert model(x, lengths).shape == y.shape
+
+    found = crest.repair(
+        Unpacked(),
+        batches,
+        fit=trained,
+        remedies=["re-anchored", "AC coupling", "level jitter", "CREST"],
+        **QUICK,
+    )
+    assert not found.skipped
+    assert set(shapes) == {(8,)}
+    assert "The pooling layer was found at 'pool'." in found.notes
+    with torch.no_grad():
+        assert found.model(x, lengths).shape == (40,)
+
+
+def test_a_model_that_cannot_be_asked_is_told_with_its_words() -> None:
+    x, y, _ = ragged(20)
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* 'lengths'. A mask or lengths that it needs"
+    ):
+        crest.repair(Unpacked(), [(x, y)])
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* RuntimeError: .*Are the axes in another order"
+    ):
+        crest.repair(network(), [(x, y)])
+
+
+def test_dropout_that_is_left_on_is_told() -> None:
+    class Random(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.dropout(x, 0.5).mean((1, 2))
+
+    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+        crest.repair(Random(), TRAIN, validation=HELD_OUT, **QUICK)
+
+
+def test_a_fit_that_takes_no_wrapper_is_told_why(model: nn.Module) -> None:
+    def picky(model: nn.Module, batches: Iterable[Any]) -> None:
+        if not isinstance(model, nn.Sequential):
+            raise TypeError("`model` must be a `LightningModule`")
+
+    found = crest.repair(
+        model, TRAIN, fit=picky, validation=HELD_OUT, remedies=["AC coupling", "level jitter"], **QUICK
+    )
+    assert list(found.candidates) == [AS_IT_IS, "level jitter"]
+    assert "`LightningModule`. The filter is a wrapper" in found.skipped["AC coupling"]
+
+
+def test_a_dataset_is_no_batches(model: nn.Module) -> None:
+    with pytest.raises(
+        ValueError, match=r"^train_batches must hold batches, got TensorDataset, .*DataLoader"
+    ):
+        crest.repair(model, torch.utils.data.TensorDataset(*HELD_OUT_JOINED))

@@ -67,3 +67,19 @@ def test_repaired_builds_export() -> None:
     # For any batch and length too, which tests/readouts/test_tracing.py shows.
     both = Structure(front="level", channels_first=True, pooling="2", budget=0.1).build(network().eval())
     torch.testing.assert_close(torch.export.export(both, (x,)).module()(x), both(x), rtol=1e-4, atol=1e-5)
+
+
+class Lengths(nn.Module):
+    def forward(self, x: Tensor, lens: Tensor) -> Tensor:
+        return x.sum((1, 2)) + lens
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_the_front_takes_lengths_as_the_model_does(channels_first: bool) -> None:
+    x, lengths = torch.randn(3, 20, 2), torch.tensor([18, 12, 5])
+    mask = torch.arange(20) < lengths[:, None]
+    expected = crest.HighPass("level")(x, mask).sum((1, 2)) + lengths
+    model = WithFront(crest.HighPass("level", channels_first=channels_first), Lengths())
+    given = x.mT if channels_first else x
+    for answer in (model(given, lengths), model(given, lengths=lengths), model(given, mask)):
+        torch.testing.assert_close(answer, expected)

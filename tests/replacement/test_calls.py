@@ -1,8 +1,17 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
 
-from crest.replacement.calls import answer_to, called_with, calls_of, device_of, takes_mask_by_name
+from crest.replacement.calls import (
+    answer_to,
+    called_with,
+    calls_of,
+    device_of,
+    length_argument,
+    takes_mask_by_name,
+)
 
 
 class Named(nn.Module):
@@ -54,3 +63,34 @@ def test_a_mask_of_padding_is_refused_wherever_a_model_is_asked() -> None:
 
 def test_inputs_have_the_precision_of_the_model() -> None:
     assert answer_to(nn.Linear(2, 1), torch.ones(3, 2, dtype=torch.float64)).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (lambda x, lengths: lengths, "lengths"),
+        (lambda x, x_len: x_len, "x_len"),
+        (lambda x, seq_lens: seq_lens, "seq_lens"),
+        (lambda x, state=None, input_lengths=None: input_lengths, "input_lengths"),
+        (lambda x, seqlen: seqlen, "seqlen"),
+        (lambda x, mask, lengths=None: mask.sum(1), None),
+        (lambda x, valid, max_len=9: valid.sum(1), None),
+        (lambda x, silence: silence.sum(1), None),
+    ],
+)
+def test_a_model_that_takes_lengths_gets_them(model: Callable[..., Tensor], name: str | None) -> None:
+    assert length_argument(model) == name
+    mask = torch.tensor([[True, False, False], [True, True, True]])
+    assert called_with(model, mask, mask).tolist() == [1, 3]
+
+
+def test_inputs_are_no_lengths_by_their_name() -> None:
+    assert length_argument(lambda lengths: lengths) is None
+
+
+def test_other_failures_of_a_model_are_its_own() -> None:
+    def fails(x: Tensor, mask: Tensor) -> Tensor:
+        raise RuntimeError("no such thing")
+
+    with pytest.raises(RuntimeError, match="no such thing"):
+        called_with(fails, torch.ones(2, 5, 1), torch.ones(2, 5))

@@ -222,3 +222,10 @@ def test_a_new_model_and_reanchoring_give_no_warning() -> None:
         crest.reanchor(convolutional().eval(), batches, pooling="2", head="4")
     with pytest.warns(UserWarning, match="train it again"):
         crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout(), warn=True)
+
+
+@pytest.mark.unchecked
+def test_the_warning_is_of_the_line_that_replaces() -> None:
+    with pytest.warns(UserWarning, match="train it again") as seen:
+        crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout(), warn=True)
+    assert seen[0].filename == __file__

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import crest
 from crest import Watch
+from packed_made import Packed, ragged
 
 STEPS, EVENT = 60, 30
 
@@ -349,3 +350,12 @@ def test_a_loader_that_shuffles_has_no_events() -> None:
 def test_an_epoch_is_a_whole_number(epoch: Any) -> None:
     with pytest.raises(ValueError, match="epoch must be a whole number, 0 or more"):
         Watch(level, X)(epoch)
+
+
+def test_lengths_are_watched_as_they_are_audited() -> None:
+    x, y, lengths = ragged()
+    model = Packed()
+    watch = Watch(model, DataLoader(TensorDataset(x, y, lengths), 8))
+    watch(0)
+    assert watch.history[0].exchange == crest.audit(model, (x, y, lengths)).exchange
+    assert watch.history[0].core_credit is not None

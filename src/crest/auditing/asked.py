@@ -5,18 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from crest.arrays import StepMask, valid_steps
 from crest.auditing.asking import asker
 from crest.auditing.given import Given
+from crest.batch_parts import place_in_batches
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite
 from crest.probes.batches import batches_of, in_batches
 from crest.replacement.axes import find_channels_first
-
-# our choice: docs/choices.md#audit
-_SAME = 1e-4
+from crest.replacement.failures import CALL_ERRORS, require_same, why_it_failed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,7 +63,11 @@ def asked_about(
     given = _beside(model, given)
     signals = given.inputs.transpose(1, 2) if channels_first else given.inputs
     mask = as_mask(given.mask, signals)
-    require_finite("inputs", signals, mask)
+
+    def place(index: list[int]) -> str:
+        return place_in_batches(index, given.sizes, channels_first)
+
+    require_finite("inputs", signals, mask, place=place)
     valid = valid_steps(mask, signals[..., 0])
     if not bool(valid.any(1).all()):
         empty = int((~valid.any(1)).nonzero()[0])
@@ -73,7 +75,7 @@ def asked_about(
     targets = None
     if given.targets is not None:
         targets = as_per_trajectory("targets must be", given.targets, len(signals))
-        require_finite("targets", targets)
+        require_finite("targets", targets, place=place)
     ask = asker(model, answer)
 
     def function(x: Tensor, *some: Tensor) -> Tensor:
@@ -83,11 +85,10 @@ def asked_about(
     batches = batches_of(*parts, size=batch_size)
     try:
         answers = in_batches(function, batches)
-    except (RuntimeError, AttributeError, TypeError, IndexError) as error:
+    except CALL_ERRORS as error:
+        shape = tuple(given.inputs[:batch_size].shape)
         raise ValueError(
-            f"model must take inputs {'(B, C, T)' if channels_first else '(B, T, C)'} = {tuple(given.inputs[:batch_size].shape)}"
-            f"{'' if mask is None else ' and a mask'}; it failed with {type(error).__name__}: {error}. Are the axes "
-            f"in another order (x.mT, or channels_first={not channels_first}), or does it need a mask?"
+            why_it_failed(error, shape, masked=mask is not None, channels_first=channels_first)
         ) from error
     if answers.ndim > 2 or len(answers) != len(signals):
         raise ValueError(
@@ -97,7 +98,7 @@ def asked_about(
     require_finite("the model's predictions", answers)
     if targets is not None:
         _require_classes(targets, answers)
-    _require_same(answers, in_batches(function, batches[:1]))
+    require_same(answers, in_batches(function, batches[:1]))
     return Asked(
         inputs=given.inputs,
         signals=signals,
@@ -132,8 +133,8 @@ def _beside(model: Any, given: Given) -> Given:
         return given
     place = tensors[0].device
     dtype = next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), given.inputs.dtype)
-    others = (None if part is None else part.to(place) for part in given[1:])
-    return Given(given.inputs.to(place, dtype), *others)
+    targets, mask = (None if part is None else part.to(place) for part in (given.targets, given.mask))
+    return given._replace(inputs=given.inputs.to(place, dtype), targets=targets, mask=mask)
 
 
 def _require_classes(targets: Tensor, answers: Tensor) -> None:
@@ -143,16 +144,4 @@ def _require_classes(targets: Tensor, answers: Tensor) -> None:
         raise ValueError(
             f"targets must be classes from 0 to {classes - 1}, as many as the predictions have, got "
             f"{targets.min():g} to {targets.max():g}"
-        )
-
-
-def _require_same(answers: Tensor, again: Tensor) -> None:
-    """A model that answers differently to the same question cannot be compared with itself."""
-    first = answers[: len(again)].double()
-    scale = answers.double().abs().max().clamp(min=torch.finfo(torch.float32).tiny)
-    if (again.double() - first).abs().max() > _SAME * scale:
-        raise ValueError(
-            "model must give the same answer to the same inputs, got another one: is there dropout that does not listen to "
-            "eval(), a state that is kept between calls, or a module inside a function that is still in training mode (call its "
-            ".eval() first)?"
         )

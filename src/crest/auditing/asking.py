@@ -14,8 +14,8 @@ def asker(model: Callable[..., Any], answer: Callable[[Any], Tensor] | None) -> 
     """The model as a function of inputs, and of a mask where there is one, to a tensor.
 
     Args:
-        model: a module, which gets the mask by the name `mask` if its `forward` has that, else as the second argument; or
-            any function.
+        model: a module, which gets the mask by the name `mask` if its `forward` has that, as lengths if it takes those, else
+            as the second argument; or any function.
         answer: from what the model returns to predictions (B,), (B, 1) or (B, K), where it does not return those.
     """
 

@@ -57,8 +57,9 @@ def audit(
 
     Args:
         model: any module or function. A module is asked in evaluation mode and without gradients.
-        batches: data as in training: a tensor or an array of inputs, a tuple (inputs, targets) or (inputs, targets,
-            mask), or an iterable of such batches or of dicts, such as a `DataLoader`. Inputs are (B, T, C) or (B, C, T).
+        batches: data as in training: a tensor or an array of inputs, a tuple (inputs, targets), (inputs, targets, mask) or
+            (inputs, targets, lengths), or an iterable of such batches or of dicts, such as a `DataLoader`. Inputs are
+            (B, T, C) or (B, C, T).
         features: name of the module that gives the features of each step, as `model.named_modules()` lists it; found
             unless given. False does not look into the model.
         head: name of the module that reads the pooled vector; found unless given.
@@ -93,7 +94,7 @@ def audit(
     require("sigma", sigma, "be positive")
     if events is not None or conditions is not None:
         require_in_order(batches)
-    given = gathered(batches, trajectories, keys)
+    given = gathered(batches, trajectories, keys, channels_first=channels_first)
     if len(given.inputs) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []

@@ -19,17 +19,22 @@ class Given(NamedTuple):
     """(N,)."""
     mask: Tensor | None
     """(N, T), True where a step is valid."""
+    sizes: tuple[int, ...] = ()
+    """How many trajectories each batch had."""
 
 
-def gathered(batches: Any, most: int, keys: BatchKeys | None = None) -> Given:
+def gathered(
+    batches: Any, most: int, keys: BatchKeys | None = None, *, channels_first: bool | None = None
+) -> Given:
     """The first trajectories of what was brought, at most `most`; batches after them are not read.
 
     Args:
-        batches: a tensor or an array of all inputs; a tuple of inputs, targets and maybe a mask; or an iterable of
-            such batches, or of dicts with the keys "x", "y" and "mask" or other usual names. Shorter batches are
-            padded where they have masks.
+        batches: a tensor or an array of all inputs; a tuple of inputs, targets and maybe a mask or lengths; or an iterable
+            of such batches, or of dicts with the keys "x", "y" and "mask" or other usual names. Shorter batches are
+            padded where they have masks or lengths.
         most: how many trajectories are kept.
         keys: of inputs, targets and mask in dicts, where they have other names.
+        channels_first: whether the inputs are (B, C, T), where that is known.
 
     Example:
         >>> given = gathered([(torch.zeros(4, 9, 1), torch.zeros(4)), (torch.zeros(4, 9, 1), torch.zeros(4))], 6)
@@ -40,7 +45,7 @@ def gathered(batches: Any, most: int, keys: BatchKeys | None = None) -> Given:
     found: list[BatchParts] = []
     count = 0
     for batch in as_batches(batches):
-        found.append(parts_of(batch, keys=keys))
+        found.append(parts_of(batch, keys=keys, channels_first=channels_first))
         if (found[-1].targets is None) != (found[0].targets is None):
             raise ValueError("batches must all hold the same parts: some have targets, some have none")
         count += len(found[-1].inputs)
@@ -48,8 +53,11 @@ def gathered(batches: Any, most: int, keys: BatchKeys | None = None) -> Given:
             break
     if not count:
         raise ValueError("batches must hold at least one trajectory, got none")
-    parts = zip(*padded_alike(found), strict=True)
-    return Given(*(None if some[0] is None else torch.cat(some)[:most] for some in parts))  # type: ignore[arg-type]
+    inputs, targets, mask = (
+        None if some[0] is None else torch.cat(some)[:most] for some in zip(*padded_alike(found), strict=True)
+    )
+    assert inputs is not None
+    return Given(inputs, targets, mask, tuple(len(one.inputs) for one in found))
 
 
 def require_in_order(batches: Any) -> None:

@@ -3,17 +3,15 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from crest.arrays import Features, Pooled
+from crest.auditing.series import Axes, axes_of, first_series, one_vector
 from crest.probes.batches import evaluating
 from crest.remedies.capture import part_at
-
-Axes: TypeAlias = tuple[int, int, int]
-"""Where batch, time and channels are in a tensor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +115,7 @@ def find_interface(
         (place, call)
         for place, call in enumerate(calls)
         if (call.name == head if head is not None else issubclass(call.kind, nn.Linear))
-        and _vector(call.inputs, rows) is not None
+        and one_vector(call.inputs, rows) is not None
     ]
     if not heads:
         named = (
@@ -129,10 +127,10 @@ def find_interface(
         )
     # Before which head a candidate for the features was last seen: the first head behind them reads what was pooled.
     for place, call in heads:
-        vector = _vector(call.inputs, rows)
+        vector = one_vector(call.inputs, rows)
         width = 0 if vector is None else vector.shape[1]
         later_steps = any(
-            _axes(other.output, rows, steps, None) for other in calls[place:] if other.output is not None
+            axes_of(other.output, rows, steps, None) for other in calls[place:] if other.output is not None
         )
         if later_steps and (place, call) != heads[-1] and head is None:
             continue
@@ -141,7 +139,7 @@ def find_interface(
             for number, one in enumerate(calls[:place])
             if (features is None or one.name == features)
             and one.output is not None
-            and (axes := _axes(one.output, rows, steps, width, one.kind, channels_first=channels_first))
+            and (axes := axes_of(one.output, rows, steps, width, one.kind, channels_first=channels_first))
             is not None
         ]
         if before:
@@ -149,16 +147,23 @@ def find_interface(
             reader, vector = _normalised(calls[number + 1 : place], call, vector, rows, head)
             return _described(one, axes, reader, vector)
     seen = sorted({one.name for one in calls if one.output is not None and one.output.ndim == 3})
-    width = _vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
-    asked = (
-        f"got {features!r}"
-        if features is not None
-        else f"3-D outputs are those of {', '.join(seen) or 'none'}"
-    )
+    width = one_vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
+    if features is None:
+        asked = f"3-D outputs are those of {', '.join(seen) or 'none'}"
+    else:
+        asked = f"got {features!r}, {_what_it_gave([one for one in calls if one.name == features])}"
     raise InterfaceError(
         f"features must name a module that gives (B, T', {width}) or (B, {width}, T'), as many channels as the head "
         f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}. Audit without the pooling interface: features=False"
     )
+
+
+def _what_it_gave(calls: list[_Seen]) -> str:
+    """What is wrong with a module that gives no features."""
+    if not calls:
+        return "which the model does not call"
+    shapes = [tuple(one.output.shape) for one in calls if one.output is not None]
+    return f"which gives {shapes[-1]}" if shapes else "whose output has no time axis"
 
 
 def _normalised(
@@ -166,7 +171,7 @@ def _normalised(
 ) -> tuple[_Seen, Tensor | None]:
     """The first normalisation of one vector between features and head, if there is one: what is pooled goes into it."""
     for call in between if head is None else ():
-        found = _vector(call.inputs, rows)
+        found = one_vector(call.inputs, rows)
         if (
             issubclass(call.kind, _NORMS)
             and found is not None
@@ -213,7 +218,7 @@ def captured_interface(
     kept: dict[str, Tensor] = {}
 
     def keep_features(_: nn.Module, __: Any, output: Any) -> None:
-        found = _first_series(output)
+        found = first_series(output)
         if found is not None:
             kept["features"] = found.detach().permute(interface.axes).clone()
 
@@ -246,7 +251,7 @@ def _watched(model: nn.Module) -> Iterator[list[_Seen]]:
     def hook(name: str) -> Callable[..., None]:
         def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
             given = next((part.detach() for part in inputs if isinstance(part, Tensor)), None)
-            seen.append(_Seen(name, given, _first_series(output), type(module)))
+            seen.append(_Seen(name, given, first_series(output), type(module)))
 
         return keep
 
@@ -256,42 +261,3 @@ def _watched(model: nn.Module) -> Iterator[list[_Seen]]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-def _first_series(output: Any) -> Tensor | None:
-    """The tensor with three axes, or the first of several, as recurrent layers give them."""
-    parts = output if isinstance(output, tuple | list) else [output]
-    return next((part for part in parts if isinstance(part, Tensor) and part.ndim == 3), None)
-
-
-def _vector(inputs: Tensor | None, rows: int) -> Tensor | None:
-    """(B, D) of the pooled vector, also from (B, 1, D) or (B, D, 1)."""
-    if inputs is None or inputs.ndim < 2 or len(inputs) != rows:
-        return None
-    flat = inputs.reshape(rows, -1)
-    return flat if flat.shape[1] == max(inputs.shape[1:]) else None
-
-
-def _axes(
-    output: Tensor | None,
-    rows: int,
-    steps: int,
-    width: int | None,
-    kind: type[nn.Module] = nn.Module,
-    *,
-    channels_first: bool = False,
-) -> Axes | None:
-    """Where batch, time and channels are in an output; None if it has no time axis of 2 to T + 1 steps."""
-    if output is None or output.ndim != 3:
-        return None
-    # One step more than the inputs: a class token.
-    orders: list[Axes] = [(0, 1, 2), (0, 2, 1), (1, 0, 2)]
-    last = (nn.Linear, nn.LayerNorm, nn.RNNBase, nn.TransformerEncoder, nn.TransformerEncoderLayer)
-    if issubclass(kind, nn.Conv1d | nn.BatchNorm1d) or (channels_first and not issubclass(kind, last)):
-        orders = [(0, 2, 1), (0, 1, 2), (1, 0, 2)]
-    shape = output.shape
-    for order in orders:
-        batch, time, channels = (shape[axis] for axis in order)
-        if batch == rows and 2 <= time <= steps + 1 and (width is None or channels == width):
-            return order
-    return None

@@ -50,12 +50,16 @@ def looked_into(
         head: name of the module that reads the pooled vector, where it is known.
         notes: what was assumed is added to these.
     """
-    mask = None if asked.mask is None else asked.mask[:2]
+    inputs, mask = asked.inputs[:2], None
+    if asked.mask is not None:
+        # All steps count as valid here: a model that packs its features, or cuts off the padding, shows all of them then.
+        there = asked.mask[:2].unsqueeze(1 if asked.channels_first else 2)
+        inputs, mask = torch.where(there, inputs, 0), torch.ones_like(asked.mask[:2])
     try:
         interface = find_interface(
             model,
             asked.ask,
-            asked.inputs[:2],
+            inputs,
             mask,
             steps=asked.signals.shape[1],
             features=features,

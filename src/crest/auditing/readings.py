@@ -11,7 +11,7 @@ from crest.auditing.interface import Interface, captured_interface
 from crest.background import interpolate_out
 from crest.background.core import transient_core
 from crest.probes.batches import batches_of
-from crest.probes.credit import positive_credit, step_scores
+from crest.probes.credit import credit_shares, step_scores
 from crest.probes.rates import events_at
 from crest.readouts.crest import CrestReadout
 
@@ -76,15 +76,24 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
     scores, profiles, masks = [], [], []
     readout = CrestReadout(run_up=0)
     token: bool | None = None
-    batches = batches_of(asked.inputs, asked.mask, asked.valid, size=asked.batch_size)
+    beside = 0 if asked.mask is None else 1
+    batches = batches_of(asked.inputs, asked.mask, asked.valid, size=max(1, asked.batch_size - beside))
     with captured_interface(model, interface) as last:
         for x, given, present in batches:
-            asked.ask(x, given)
-            features, pooled = (part.float().cpu() for part in last())
-            if not bool(torch.isfinite(features).all() and torch.isfinite(pooled).all()):
-                raise FeaturesNotFiniteError(
-                    f"features must be finite numbers, got NaN or infinity from {interface.features!r}"
-                )
+            if given is None:
+                asked.ask(x)
+            else:
+                # With a trajectory of zeros that has no padding, features that are packed, or cut to the longest of a batch,
+                # have as many steps in each batch.
+                full, everywhere = torch.zeros_like(x[:1]), torch.ones_like(given[:1])
+                asked.ask(torch.cat([x, full]), torch.cat([given, everywhere]))
+            features, pooled = (part[: len(x)].float().cpu() for part in last())
+            for what, part in (("from", features), ("in what is read by", pooled)):
+                if not bool(torch.isfinite(part).all()):
+                    name = interface.features if part is features else interface.head
+                    raise FeaturesNotFiniteError(
+                        f"features must be finite numbers, got NaN or infinity {what} {name!r}"
+                    )
             features = interface.active(features)
             # A class token stands for no step of the inputs: one step more than those, or the step that the head reads as it is.
             token = token if token is not None else _has_token(asked, interface, features, pooled)
@@ -94,9 +103,7 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
             masks.append(there)
             profiles.append(readout.profile(features, there))
     cosine, there, profile = (torch.cat(parts) for parts in (scores, masks, profiles))
-    positive = positive_credit(cosine).masked_fill(~there, 0.0)
-    whole = positive.sum(1, keepdim=True)
-    credit = positive / whole.clamp(min=torch.finfo(positive.dtype).tiny)
+    credit = credit_shares(cosine, there)
     return Readings(scores=cosine, credit=credit, mask=there, transience=profile, token=bool(token))
 
 

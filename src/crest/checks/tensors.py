@@ -79,8 +79,20 @@ def require_series(name: str, value: Tensor, letters: str) -> None:
     require_floating(name, value)
 
 
-def require_finite(name: str, value: Tensor, mask: StepMask | None = None) -> None:
+def require_finite(
+    name: str,
+    value: Tensor,
+    mask: StepMask | None = None,
+    *,
+    place: Callable[[list[int]], str] = "index {}".format,
+) -> None:
     """Raise a ValueError if the tensor holds NaN or infinity; what stands on padded steps does not matter.
+
+    Args:
+        name: of the argument, for the message.
+        value: the tensor.
+        mask: its valid steps, if its first axes are (B, T).
+        place: from an index to the words of the message, where the user has the tensor in another form.
 
     Example:
         >>> require_finite("pooled", torch.tensor([[0.0, float("nan")]]))
@@ -98,7 +110,7 @@ def require_finite(name: str, value: Tensor, mask: StepMask | None = None) -> No
         where = "" if mask is None else " at valid steps"
         raise ValueError(
             f"{name} must be finite{where}, got {len(places)} NaN or infinite values, "
-            f"the first at index {places[0].tolist()}"
+            f"the first at {place(places[0].tolist())}"
         )
 
 

@@ -76,6 +76,19 @@ def positive_credit(scores: StepScores) -> StepScores:
     return scores.clamp(min=0)
 
 
+def credit_shares(scores: StepScores, mask: StepMask | None = None) -> StepScores:
+    """Positive credit of each valid step over that of all; 0 where no step has any.
+
+    Example:
+        >>> credit_shares(torch.tensor([[0.6, -0.5, 0.2, 0.9]]), torch.tensor([[True, True, True, False]]))
+        tensor([[0.7500, 0.0000, 0.2500, 0.0000]])
+    """
+    positive = positive_credit(scores)
+    if mask is not None:
+        positive = positive.masked_fill(~mask, 0.0)
+    return positive / positive.sum(1, keepdim=True).clamp(min=torch.finfo(positive.dtype).tiny)
+
+
 def _valid(
     scores: StepScores, events: StepFlags, mask: StepFlags | None
 ) -> tuple[StepScores, EventMask, StepMask]:

@@ -16,7 +16,7 @@ from crest.checks.tensors import (
     require_floating,
     require_tensor,
 )
-from crest.probes.credit import positive_credit, step_scores
+from crest.probes.credit import credit_shares, step_scores
 from crest.probes.rates import scores_at
 
 
@@ -143,15 +143,14 @@ def _require_numbers(name: str, value: Tensor, letters: str, expected: tuple[int
 
 
 def _credit_shares(features: Tensor, pooled: Tensor, mask: Tensor | None, rows: int) -> StepScores:
-    """Positive credit of each step over that of all; 0 where no step has any."""
+    """Shares of credit, after what they are made of was checked."""
     require_tensor("features", features, "(B, T', D)", (rows, None, None))
     require_floating("features", features)
     valid = valid_steps(as_mask(mask, features), features[..., 0])
     require_finite("features", features, valid)
     _require_numbers("pooled", pooled, "(B, D)", (rows, features.shape[2]))
     kept = torch.where(valid.unsqueeze(-1), features.detach(), 0)
-    positive = positive_credit(step_scores(kept, pooled.detach()))
-    return positive / positive.sum(1, keepdim=True).clamp(min=torch.finfo(positive.dtype).tiny)
+    return credit_shares(step_scores(kept, pooled.detach()), valid)
 
 
 def _share_of_votes(votes: Tensor, features: Tensor) -> Tensor:

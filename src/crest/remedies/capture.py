@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from crest.arrays import Features, StepFlags
 from crest.batch_parts import BatchKeys, as_tensor, split_batch
+from crest.lengths import as_step_mask
 from crest.probes.batches import evaluating
 from crest.replacement.calls import LayerCall, answer_to, calls_of
 from crest.replacement.slot import PoolingSlot
@@ -64,9 +65,8 @@ def captured(
     Inputs and masks move to the model's device.
 
     Args:
-        model: called with the inputs, and with the mask where a batch has one: by the name `mask` if its
-            `forward` has that, else as the second argument.
-        batches: (inputs, targets), (inputs, targets, mask) or a dict each.
+        model: called with the inputs, and with the mask where a batch has one, as `called_with` does.
+        batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each.
         pooling: path of the layer that pools; `forward` calls it once, with features and maybe a mask.
         head: path of the layer that reads the pooled vector, and nothing else.
         slot: the readout to come, in the pooling layer's calling convention.
@@ -102,10 +102,11 @@ def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Any, Tensor, Any]:
         as_tensor(name, part) if isinstance(part, np.ndarray) else part
         for name, part in (("inputs", inputs), ("mask", mask))
     )
+    mask = as_step_mask(mask, inputs)
     found = as_tensor("targets", targets)
     if found is None:
         raise ValueError(
-            "batches must hold (inputs, targets), (inputs, targets, mask) or dicts, got no targets"
+            "batches must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
         )
     if found.ndim == 0:
         raise ValueError("targets must be a tensor with a row for each trajectory, got a tensor without axes")

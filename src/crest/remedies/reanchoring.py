@@ -55,9 +55,9 @@ def reanchor(
 
     Args:
         model: any module whose head reads the pooled vector as it is and gives the answer.
-        batches: (inputs, targets), (inputs, targets, mask) or a dict each; a list or a `DataLoader`, since it is read twice.
-            Targets are (B,) or (B, K). The model is called with inputs and, where there is one, the mask (B, T), which
-            it must hand to the pooling layer.
+        batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each; a list or a
+            `DataLoader`, since it is read twice. Targets are (B,) or (B, K). The model is called with inputs and, where
+            there is one, the mask (B, T) or the lengths; it must hand a mask to the pooling layer.
         pooling: path of the pooling layer, as `model.named_modules()` lists it.
         head: path of the head, a `torch.nn.Linear` with a bias.
         budgets: to choose from; "pooled" is calibrated on the same batches.

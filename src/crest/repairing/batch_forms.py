@@ -8,7 +8,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from crest.batch_parts import BatchKeys, BatchParts, as_batches, input_key, padded_alike, parts_of
+from crest.batch_parts import (
+    BatchKeys,
+    BatchParts,
+    as_batches,
+    input_key,
+    padded_alike,
+    parts_of,
+    place_in_batches,
+)
 from crest.checks.tensors import as_flags, as_per_trajectory, require_finite
 from crest.rng import generator
 
@@ -49,13 +57,15 @@ class BatchForm:
 
     keys: BatchKeys | None = None
     """Of inputs, targets and mask, for dicts; the usual names unless given."""
+    channels_first: bool | None = None
+    """Whether the inputs are (B, C, T), where that is known."""
 
     def parts(self, batch: Any, argument: str) -> TrainingParts:
         """The parts of a batch; a ValueError that names the argument where there are none."""
-        inputs, targets, mask = parts_of(batch, argument, self.keys)
+        inputs, targets, mask = parts_of(batch, argument, self.keys, channels_first=self.channels_first)
         if targets is None:
             raise ValueError(
-                f"{argument} must hold (inputs, targets), (inputs, targets, mask) or dicts, got no targets"
+                f"{argument} must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
                 + (
                     f" under {', '.join(map(str, batch))}: keys= names them"
                     if isinstance(batch, Mapping)
@@ -93,9 +103,9 @@ class BatchForm:
             torch.Size([5, 5, 1])
         """
         all_parts = [self.parts(batch, argument) for batch in as_batches(batches, argument)]
-        if sum(len(parts.inputs) for parts in all_parts) < 2:
-            got = sum(len(parts.inputs) for parts in all_parts)
-            raise ValueError(f"{argument} must hold two trajectories or more, got {got}")
+        sizes = [len(parts.inputs) for parts in all_parts]
+        if sum(sizes) < 2:
+            raise ValueError(f"{argument} must hold two trajectories or more, got {sum(sizes)}")
         inputs, targets, masks = [], [], []
         for parts in padded_alike([BatchParts(*parts) for parts in all_parts], argument):
             signals = parts.inputs.cpu()
@@ -108,8 +118,12 @@ class BatchForm:
             if parts.mask is not None:
                 masks.append(as_flags("mask", parts.mask.cpu(), signals))
         joined = JoinedBatches(torch.cat(inputs), torch.cat(targets), torch.cat(masks) if masks else None)
-        require_finite(f"inputs of {argument}", joined.inputs, joined.mask)
-        require_finite(f"targets of {argument}", joined.targets)
+
+        def place(index: list[int]) -> str:
+            return place_in_batches(index, sizes, channels_first)
+
+        require_finite(f"inputs of {argument}", joined.inputs, joined.mask, place=place)
+        require_finite(f"targets of {argument}", joined.targets, place=place)
         return joined
 
 
@@ -172,7 +186,12 @@ def held_out(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[list[A
     """
     numbers = generator(seed, "repair/held out")
     whole = list(batches)
-    sizes = [len(form.parts(batch, "train_batches").inputs) for batch in whole]
+    sizes: list[int] = []
+    for batch in whole:
+        parts = form.parts(batch, "train_batches")
+        # Here, since rows have other places among those that are held out.
+        _require_finite_batch(parts, form.channels_first, f"in batch {len(sizes)}")
+        sizes.append(len(parts.inputs))
     total = sum(sizes)
     if total < 2 * HELD_OUT:
         raise ValueError(
@@ -188,3 +207,18 @@ def held_out(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[list[A
         held += [form.rows(batch, out)] if share else []
         kept += [form.rows(batch, stays)] if share < size else []
     return kept, held
+
+
+def _require_finite_batch(parts: TrainingParts, channels_first: bool | None, where: str) -> None:
+    """Raise a ValueError if inputs, at valid steps, or targets are not finite, with the index that they have in their batch."""
+    inputs, targets, mask = parts
+    if channels_first is None and mask is not None:
+        channels_first = mask.shape[1] != inputs.shape[1]
+    signals = inputs.mT if channels_first else inputs
+
+    def place(index: list[int]) -> str:
+        return f"{place_in_batches(index, channels_first=channels_first)} {where}"
+
+    valid = None if mask is None else as_flags("mask", mask, signals)
+    require_finite("inputs of train_batches", signals, valid, place=place)
+    require_finite("targets of train_batches", targets, place=place)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from crest.background import SIGMA
 from crest.batch_parts import BatchKeys, as_batches
@@ -16,6 +16,7 @@ from crest.checks.arguments import require, require_choice
 from crest.checks.doors import door_leaving
 from crest.checks.tensors import require_finite
 from crest.choice import choose
+from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.remedies.capture import part_at
@@ -31,14 +32,21 @@ from crest.repairing.repaired import AS_IT_IS, MeasuredModel, Repaired
 from crest.repairing.treatments import REPAIRS, USUAL_REPAIRS
 from crest.repairing.workshop import Fit, FitResultError, TriedModel, Workshop, measured
 from crest.replacement.axes import find_channels_first
+from crest.replacement.calls import answer_to
+from crest.replacement.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.replacement.slot import Layout
 from crest.rng import scope
+
+_IN_FRONT = (
+    ". The filter is a wrapper around the model, crest.repairing.WithFront: fit must take any module, and for a "
+    "LightningModule the network inside is what to repair (docs/repair.md)"
+)
 
 
 @door_leaving("model", "fit")
 def repair(
     model: nn.Module,
-    train_batches: Iterable[Any],
+    train_batches: Any,
     *,
     pooling: str | None = None,
     head: str | None = None,
@@ -69,9 +77,10 @@ def repair(
 
     Args:
         model: gives (B,), (B, 1) or logits (B, K), one answer for each trajectory. Called with the inputs and, where the
-            batches have one, the mask (B, T): by the name `mask` if its `forward` has that, else as the second argument.
-        train_batches: (inputs, targets), (inputs, targets, mask) or dicts; a list or a `DataLoader`, since it is read many
-            times. Targets are (B,): numbers, or classes for logits.
+            batches have one, the mask (B, T): by the name `mask` if its `forward` has that, as lengths (B,) if it has an
+            argument of such a name, else as the second argument.
+        train_batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts; a list or a
+            `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits.
         pooling: path of the pooling layer, as `model.named_modules()` lists it. Found where the model has one layer that
             is known to pool: torch's adaptive pooling to one step, or a readout of crest.
         head: path of the linear layer that reads the pooled vector, for re-anchoring. Found where there is one.
@@ -113,7 +122,7 @@ def repair(
     require_choice("by", by, ("error", "share"))
     train_batches = as_batches(train_batches, "train_batches")
     require_rereadable("train_batches", train_batches)
-    form, say = BatchForm(keys), tell or _silent
+    form, say = BatchForm(keys, channels_first), tell or _silent
     notes: list[str] = []
     if validation is None:
         with scope(seed, "repair/reading"):
@@ -194,13 +203,27 @@ def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> TrainingParts:
 
 
 def _axes(model: nn.Module, first: TrainingParts, channels_first: bool | None, notes: list[str]) -> bool:
-    """Whether inputs are (B, C, T)."""
+    """Whether inputs are (B, C, T); the model must take them, and answer the same twice."""
     if first.inputs.ndim != 3:
         raise ValueError(
             f"inputs of train_batches must have shape (B, T, C) or (B, C, T), got {tuple(first.inputs.shape)}"
         )
     if first.mask is None:
         require_finite("inputs of train_batches", first.inputs)
+    try:
+        with evaluating(model):
+            answer, again = (answer_to(model, first.inputs, first.mask) for _ in range(2))
+    except CALL_ERRORS as error:
+        raise ValueError(
+            why_it_failed(
+                error,
+                tuple(first.inputs.shape),
+                masked=first.mask is not None,
+                channels_first=channels_first,
+            )
+        ) from error
+    if isinstance(answer, Tensor):
+        require_same(answer, again)
     if channels_first is None:
         found = find_channels_first(model, first.inputs, first.mask)
         channels_first = bool(found)
@@ -230,6 +253,8 @@ def _tried(
             raise
         except Exception as failed:
             skipped[name] = f"It failed: {_words(failed)}"
+            if treatment.front is not None and isinstance(failed, TypeError | AttributeError):
+                skipped[name] += _IN_FRONT
             say(f"{name}: {skipped[name]}")
         else:
             _report(say, name, tried[name])

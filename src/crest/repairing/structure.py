@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass
 from torch import Tensor, nn
 
 from crest.checks.doors import door
+from crest.lengths import lengths_of, mask_from
 from crest.readouts.crest import CrestReadout
 from crest.remedies.high_pass import HighPass
 from crest.remedies.reanchored import BudgetChoice
-from crest.replacement.calls import takes_mask_by_name
+from crest.replacement.calls import length_argument, takes_mask_by_name
 from crest.replacement.replacing import replace_pooling
 from crest.replacement.slot import Layout
 
@@ -19,7 +20,7 @@ class WithFront(nn.Module):
 
     Args:
         front: from signals, and maybe a mask (B, T), to signals.
-        model: called with the signals and, where there is one, the mask.
+        model: called with the signals and, where there is one, the mask, or the lengths where it takes those.
 
     Example:
         >>> import torch
@@ -32,14 +33,29 @@ class WithFront(nn.Module):
         super().__init__()
         self.front = front
         self.model = model
+        # Read once: signatures cannot be traced.
         self._by_name = takes_mask_by_name(model)
+        self._by_length = length_argument(model)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The model's answer to what the front leaves of the signals."""
+    def forward(self, x: Tensor, mask: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+        """The model's answer to what the front leaves of the signals.
+
+        Args:
+            x: signals.
+            mask: (B, T), True on valid steps; or lengths (B,), for a model whose second argument they are.
+            lengths: (B,), in the place of a mask.
+        """
+        if mask is not None and mask.ndim == 1:
+            mask, lengths = None, mask
+        if lengths is not None and mask is None:
+            mask = mask_from(lengths, x, channels_first=getattr(self.front, "channels_first", None))
         left = self.front(x, mask)
         answer: Tensor
         if mask is None:
             answer = self.model(left)
+        elif self._by_length is not None:
+            given = lengths_of(mask) if lengths is None else lengths
+            answer = self.model(left, **{self._by_length: given})
         else:
             answer = self.model(left, mask=mask) if self._by_name else self.model(left, mask)
         return answer

@@ -25,9 +25,9 @@ Fit: TypeAlias = Callable[[nn.Module, Iterable[Any]], Any]
 
 _NO_POOLING = (
     "No pooling layer was found: name it with pooling=. If a line of `forward` pools, make it a layer first, such as "
-    "self.pool = crest.MeanReadout()."
+    "self.pool = crest.MeanReadout(), or crest.LastReadout() for steps[:, -1]."
 )
-_NO_HEAD = "No linear layer that reads the pooled vector was found: name it with head=."
+_NO_HEAD = "No linear layer that reads the pooled vector as it is was found: name it with head=."
 _NO_FIT = "It needs training: give your own as fit=."
 
 

@@ -2,11 +2,17 @@
 
 import contextlib
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+
+from crest.lengths import lengths_of
+
+_LENGTHS = re.compile(r"(?!max|min|total)(.*_)?(seq)?(len|lens|length|lengths)")
+"""Names under which models take how many steps of each trajectory are valid."""
 
 
 class LayerCall(NamedTuple):
@@ -65,27 +71,48 @@ def takes_mask_by_name(model: Callable[..., Any]) -> bool:
     return "mask" in _arguments(model)
 
 
+def length_argument(model: Callable[..., Any]) -> str | None:
+    """The name of the argument by which a model takes lengths (B,) in the place of a mask; None where it takes none.
+
+    Example:
+        >>> length_argument(lambda x, lengths: x), length_argument(lambda x, mask, lengths: x), length_argument(nn.ReLU())
+        ('lengths', None, None)
+    """
+    names = _arguments(model)
+    return None if "mask" in names else next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
+
+
 def called_with(model: Callable[..., Any], inputs: Any, mask: Any = None) -> Any:
     """What a module or function returns for inputs and, where there is one, their mask: by its name, else as the second.
 
-    A mask is True on valid steps. A second argument that is named after padding would read it the other way round, and is
-    refused.
+    A mask is True on valid steps. A model that takes lengths is given those. A second argument that is named after padding
+    would read the mask the other way round, and is refused.
 
     Example:
         >>> called_with(lambda x, valid: (x * valid).sum(1), torch.ones(1, 3), torch.tensor([[True, True, False]]))
         tensor([2.])
+        >>> called_with(lambda x, lengths: lengths, torch.ones(1, 3), torch.tensor([[True, True, False]]))
+        tensor([2])
     """
     if mask is None:
         return model(inputs)
-    names = _arguments(model)
-    if "mask" in names:
-        return model(inputs, mask=mask)
-    if len(names) > 1 and "pad" in names[1]:
+    names, by_length = _arguments(model), length_argument(model)
+    if by_length is None and "mask" not in names and len(names) > 1 and "pad" in names[1]:
         raise ValueError(
             f"mask is True where a step is valid, and the model's second argument is {names[1]!r}: wrap the model, such as "
             f"lambda x, mask: model(x, ~mask)"
         )
-    return model(inputs, mask)
+    try:
+        if "mask" in names:
+            return model(inputs, mask=mask)
+        return model(inputs, mask) if by_length is None else model(inputs, **{by_length: lengths_of(mask)})
+    except RuntimeError as error:
+        if "enforce_sorted" not in str(error):
+            raise
+        raise ValueError(
+            "model must take trajectories in any order of their lengths: give enforce_sorted=False to its "
+            "pack_padded_sequence"
+        ) from error
 
 
 def answer_to(model: nn.Module, inputs: Any, mask: Any = None) -> Any:

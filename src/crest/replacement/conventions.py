@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from crest.lengths import as_step_mask
 from crest.probes.batches import evaluating
 from crest.readouts.base import Readout
 from crest.replacement.calls import LayerCall, answer_to, calls_of
@@ -130,8 +131,10 @@ def _inputs_and_mask(sample: Tensor | Sequence[Any]) -> tuple[Any, Any]:
         return sample, None
     if not isinstance(sample, tuple | list) or len(sample) not in (2, 3):
         got = f"{len(sample)} parts" if isinstance(sample, tuple | list) else type(sample).__name__
-        raise ValueError(f"sample must be inputs, (inputs, targets) or (inputs, targets, mask), got {got}")
-    return sample[0], sample[2] if len(sample) == 3 else None
+        raise ValueError(
+            f"sample must be inputs, (inputs, targets) or (inputs, targets, mask or lengths), got {got}"
+        )
+    return sample[0], as_step_mask(sample[2], sample[0]) if len(sample) == 3 else None
 
 
 def _shapes(call: LayerCall, path: str, argument: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -42,8 +42,8 @@ def replace_pooling(
             readout that was put there before; for others found out from the sample, and "channels_last" without one.
         keepdim: whether it returns (B, 1, D), or (B, D, 1) channels first, instead of (B, D). Known, found and
             assumed in the same way.
-        sample: inputs, or a batch (inputs, targets) or (inputs, targets, mask). The model runs on it once, in evaluation
-            mode, to see how the layer is called and whether it pools.
+        sample: inputs, or a batch (inputs, targets), (inputs, targets, mask) or (inputs, targets, lengths). The model runs
+            on it once, in evaluation mode, to see how the layer is called and whether it pools.
         warn: whether to warn that the model must be trained again. None warns if the model looks trained: it is in
             evaluation mode, has gradients, or its normalisation has counted batches.
 
@@ -72,7 +72,7 @@ def replace_pooling(
             f"the model was trained with {type(layer).__name__} at {path!r}: train it again before you use it, or call "
             "crest.reanchor instead, which fits the head again; as it is now, its answers mean nothing",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,  # past the door
         )
     slot.train(model.training)
     tensors = [*model.parameters(), *model.buffers()]

@@ -125,7 +125,7 @@ class Watch:
         self._seed, self._batch_size, self._prefix = seed, batch_size, prefix
         # Even a loader that does not shuffle draws a number when it is opened.
         with undisturbed(*_generators(batches)):
-            self._given = gathered(batches, trajectories, keys)
+            self._given = gathered(batches, trajectories, keys, channels_first=channels_first)
         if len(self._given.inputs) < 2:
             raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
         self._assumed: list[str] = []

@@ -1,0 +1,76 @@
+"""Valid steps of padded trajectories, as lengths (B,) or as a mask (B, T)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+ORDER = "the order is (inputs, targets, lengths)"
+"""What messages say where something else seems to stand in the place of lengths."""
+
+
+def mask_from(
+    lengths: Tensor, inputs: Tensor, argument: str = "batches", channels_first: bool | None = None
+) -> Tensor:
+    """The mask (B, T), True on as many first steps as the lengths (B,) say.
+
+    Where nobody says which axis of the inputs is time, it is the one that the longest trajectory fills, as after padding
+    batch by batch; else the longer one.
+
+    Args:
+        lengths: (B,), valid steps of each trajectory.
+        inputs: (B, T, C), or (B, C, T).
+        argument: what messages call the batches.
+        channels_first: whether the inputs are (B, C, T), where that is known.
+
+    Example:
+        >>> mask_from(torch.tensor([2, 1]), torch.zeros(2, 4, 2)).tolist()
+        [[True, True, False, False], [True, False, False, False]]
+    """
+    if lengths.dtype == torch.bool or lengths.is_floating_point() or lengths.is_complex():
+        raise ValueError(
+            f"mask of {argument} must have shape (B, T), or be lengths (B,) in whole numbers, got shape "
+            f"{tuple(lengths.shape)} of {lengths.dtype}; {ORDER}"
+        )
+    sizes, longest = inputs.shape[1:], int(lengths.max()) if len(lengths) else 0
+    if channels_first is None:
+        filled = [size for size in sizes if size == longest]
+        steps = filled[0] if filled else max(sizes)
+    else:
+        steps = sizes[1 if channels_first else 0]
+    if len(lengths) and not (int(lengths.min()) >= 1 and longest <= steps):
+        raise ValueError(
+            f"lengths of {argument} must lie from 1 to {steps}, the steps of the inputs {tuple(inputs.shape)}, got "
+            f"{int(lengths.min())} to {longest}; {ORDER}"
+        )
+    return torch.arange(steps, device=lengths.device) < lengths.unsqueeze(1)
+
+
+def as_step_mask(mask: Any, inputs: Any) -> Any:
+    """The third part of a batch as a mask: lengths (B,) as `mask_from` makes one of them, everything else as it is.
+
+    Example:
+        >>> as_step_mask(torch.tensor([2, 1]), torch.zeros(2, 3, 1)).shape, as_step_mask(None, torch.zeros(2, 3, 1))
+        (torch.Size([2, 3]), None)
+    """
+    if not isinstance(mask, Tensor) or not isinstance(inputs, Tensor) or mask.ndim != 1 or inputs.ndim != 3:
+        return mask
+    return mask_from(mask, inputs)
+
+
+def lengths_of(mask: Tensor) -> Tensor:
+    """The lengths (B,) that say the same as a mask (B, T) whose padding is behind.
+
+    Example:
+        >>> lengths_of(torch.tensor([[True, True, False], [True, False, False]]))
+        tensor([2, 1])
+    """
+    flags = mask != 0
+    lengths = flags.sum(1)
+    other = (flags.long().cumprod(1).sum(1) != lengths).nonzero()
+    if len(other):
+        raise ValueError(
+            "mask must be True on the first steps of each trajectory, and on no others, for a model that takes lengths; it "
+            f"is not in trajectory {int(other[0])}"
+        )
+    return lengths
