@@ -24,19 +24,19 @@ def check_table(
     resample: float | None = None,
     file: str = "file",
     label: str = "label",
-    classes: bool | None = None,
+    classes: Annotated[bool | None, Parameter(negative="--no-classes")] = None,
     condition: str | None = None,
     events: str | None = None,
     proxy: str | None = None,
     key: str | None = None,
     columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     time: str | None = None,
-    no_time: Annotated[bool, Parameter(negative="")] = False,
+    no_time: bool = False,
     ood: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     id_by: Literal["block", "recording"] = "block",
     id_fraction: float = 0.2,
     gap: float = 1.0,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Say what a table of recordings holds, and what is wrong with it, row by row. Exit status 1 if something is.
 

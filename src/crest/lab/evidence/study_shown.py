@@ -13,9 +13,8 @@ from crest.lab.evidence.remedy_runs import ModelOutcome, mean_of, tested
 from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Table
 from crest.lab.evidence.stats import Spread
 from crest.lab.runs.record import Record
+from crest.lab.study_keys import REANCHOR
 
-REANCHOR = "reanchor"
-"""The remedy that changes a trained model, and so has no runs of its own."""
 _REMEDY_WORDS = {
     "ac_coupling": "AC coupling",
     "high_pass": "high-pass",
