@@ -103,7 +103,11 @@ def _require_recordings(given: Mapping[str, Any], folder: Path) -> None:
     for name in ("table", "window"):
         if name not in given:
             raise ValueError(f"[recordings] must have {name}, got none")
-    for names, kind in ((("table", "signals"), "a path"), (_COLUMNS, "a column's name"), (("key",), "a name")):
+    for names, kind in (
+        (("table", "signals"), "a path"),
+        (_COLUMNS, "a column's name"),
+        (("key",), "a name"),
+    ):
         for name in names:
             if not isinstance(given.get(name, ""), str):
                 raise ValueError(f"{name} must be {kind}, got {given[name]!r}")
@@ -158,7 +162,10 @@ def _require_models(given: Mapping[str, Any], folder: Path) -> None:
         require_choice("remedies", remedy, STUDY_REMEDY_NAMES)
     if REANCHOR in remedies and "none" not in remedies:
         raise ValueError("remedies must have none beside reanchor, which changes the models without a remedy")
-    seeds = given.get("seeds", 1)
+    _require_seeds(given.get("seeds", 1))
+
+
+def _require_seeds(seeds: object) -> None:
     if not isinstance(seeds, list):
         require("seeds", seeds, _WHOLE)
     elif not seeds:

@@ -238,7 +238,9 @@ def test_a_study_without_records_says_what_makes_them(crest: Command, tmp_path: 
     )  # fmt: skip
 
 
-def test_a_study_of_classes_has_error_rates_on_its_page_and_in_markdown(crest: Command, tmp_path: Path) -> None:
+def test_a_study_of_classes_has_error_rates_on_its_page_and_in_markdown(
+    crest: Command, tmp_path: Path
+) -> None:
     study = study_of(made_study(tmp_path, recordings={"label": "state"}, models={"seeds": 1}))
     write(Path("runs"), [study])
     shown, status = crest("report", "my_study.toml", "--folder", "runs")

@@ -35,7 +35,10 @@ def command(
         ("sample_rate, where must be given", "--sample-rate, --at must be given"),
         # Python in the middle of a sentence, and where a signal file is refused.
         ("nothing is there; use where='a b'", "nothing is there; use --at 'a b'"),
-        ("rates differ (sample_rate=250 brings all to one)", "rates differ (--sample-rate 250 brings all to one)"),
+        (
+            "rates differ (sample_rate=250 brings all to one)",
+            "rates differ (--sample-rate 250 brings all to one)",
+        ),
         ("table= says where", "--data says where"),
         ("file 'a' cannot be read: where must be numbers", "file 'a' cannot be read: --at must be numbers"),
         ('put crest.HighPass("slow", where=True) there', 'put crest.HighPass("slow", where=True) there'),
@@ -116,6 +119,10 @@ def messages(path: Path) -> list[str]:
         if isinstance(node, ast.JoinedStr):
             parts = [part.value if isinstance(part, ast.Constant) else "'x'" for part in node.values]
             found.append("".join(map(str, parts)))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside | documentation:
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in inside | documentation
+        ):
             found.append(node.value)
     return found

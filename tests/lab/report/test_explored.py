@@ -33,7 +33,10 @@ def test_names_say_what_tells_apart_and_no_more() -> None:
 
 def test_classes_have_their_names_and_numbers_their_unit() -> None:
     options = {"system_options": {"threshold": 0.5}, "objective": "cross_entropy"}
-    (classes,), (numbers,) = explorer_data([record("gear", "mean", **options)]), explorer_data([record("gear", "mean")])
+    (classes,), (numbers,) = (
+        explorer_data([record("gear", "mean", **options)]),
+        explorer_data([record("gear", "mean")]),
+    )
     assert classes["classes"] == ["no fault", "fault"]
     assert (numbers["classes"], numbers["unit"]) == ([], "label's deviations")
 

@@ -11,7 +11,10 @@ from recordings_made import table
 
 def test_every_reason_is_told_and_few_rows_are_all_named() -> None:
     problems: list[tuple[int | None, str]] = [(line, f"file 'a{line}.npy' does not exist") for line in (2, 3)]
-    problems += [(4, "label must be a finite number, got 'n/a'"), (5, "label must be a finite number, got '?'")]
+    problems += [
+        (4, "label must be a finite number, got 'n/a'"),
+        (5, "label must be a finite number, got '?'"),
+    ]
     problems += [(line, "label must be a finite number, got 'n/a'") for line in range(6, 30)]
     problems += [(None, "sample_rate must be given")]
     assert told_problems("row", problems) == [
@@ -24,14 +27,18 @@ def test_every_reason_is_told_and_few_rows_are_all_named() -> None:
 
 
 def test_reasons_that_differ_in_words_are_never_one() -> None:
-    problems = [(line, f"{word} must not be empty") for line, word in enumerate(("a", "b", "c", "d", "e", "f", "g2"))]
+    problems = [
+        (line, f"{word} must not be empty") for line, word in enumerate(("a", "b", "c", "d", "e", "f", "g2"))
+    ]
     assert len(told_problems("line", problems)) == 7
 
 
 def test_numbers_and_names_alone_make_no_other_reason() -> None:
-    problems = [(n, f"file \"o'{n}.npy\" must have at least one window of 500 samples, got {n}") for n in range(2, 9)]
+    problems = [
+        (n, f'file "o\'{n}.npy" must have at least one window of 500 samples, got {n}') for n in range(2, 9)
+    ]
     assert told_problems("line", problems) == [
-        "lines 2, 3, 4 and 4 more: file \"o'2.npy\" must have at least one window of 500 samples, got 2, and likewise the others"
+        'lines 2, 3, 4 and 4 more: file "o\'2.npy" must have at least one window of 500 samples, got 2, and likewise the others'
     ]
 
 
@@ -59,7 +66,9 @@ def test_files_in_a_folder_beside_the_table_are_found_for_the_advice(tmp_path: P
     (tmp_path / "signals").mkdir()
     np.save(tmp_path / "signals" / "a.npy", np.zeros(20))
     path = table(tmp_path, "file,label", "a.npy,1", "b.npy,1")
-    with pytest.raises(ValueError, match=rf"none of the files is in .*: try folder='{tmp_path / 'signals'}'$"):
+    with pytest.raises(
+        ValueError, match=rf"none of the files is in .*: try folder='{tmp_path / 'signals'}'$"
+    ):
         load_recordings(path, window=8, sample_rate=1)
     np.save(tmp_path / "a.npy", np.zeros(20))
     with pytest.raises(ValueError, match=r"b\.npy' does not exist$"):

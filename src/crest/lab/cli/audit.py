@@ -111,7 +111,9 @@ def audit_model(
     words_aside(json)
     require("trajectories", trajectories, "be a whole number, 1 or more")
     if no_features and (features is not None or head is not None):
-        raise ValueError("no_features must come without --features and --head, which name the pooling interface")
+        raise ValueError(
+            "no_features must come without --features and --head, which name the pooling interface"
+        )
     require_output("out", out, [".html"])
     with console.status("making the model"):
         made = _made(model)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from crest.lab.cli.console import TRIAL, console, print_json, words_aside
 from crest.lab.cli.output import require_output, require_place
-from crest.lab.cli.runs import ELSEWHERE, RESULTS, ExperimentName, experiments, holds_trial, require_experiments
+from crest.lab.cli.runs import (
+    ELSEWHERE,
+    RESULTS,
+    ExperimentName,
+    experiments,
+    holds_trial,
+    require_experiments,
+)
 from crest.lab.cli.wording import Behind
 
 if TYPE_CHECKING:

@@ -23,9 +23,7 @@ _SUBJECT = re.compile(
     re.ASCII,
 )
 # A call, as in `crest.HighPass("level", channels_first=True)`, is code to be copied.
-_KEYWORD = re.compile(
-    r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|[\w.]*\w)?", re.ASCII
-)
+_KEYWORD = re.compile(r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|[\w.]*\w)?", re.ASCII)
 
 _REASONS = {
     errno.EACCES: "you may not read or write it",
@@ -143,6 +141,8 @@ def in_words_of_study(sentence: str) -> str:
             return key or found[0]
         if value in ("True", "False"):
             return f"{key} = {value.lower()}"
-        return f"{key} = {json.dumps(value[1:-1], ensure_ascii=False) if value.startswith(chr(39)) else value}"
+        return (
+            f"{key} = {json.dumps(value[1:-1], ensure_ascii=False) if value.startswith(chr(39)) else value}"
+        )
 
     return _KEYWORD.sub(keyword, sentence)

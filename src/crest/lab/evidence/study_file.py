@@ -74,10 +74,12 @@ def _system(given: Mapping[str, Any], folder: Path) -> RecordingsSystem:
     fields = {name: value for name, value in given.items() if name not in ("signals", "split")}
     if "ood" in given:
         # As in `split_by_condition`: conditions are compared as text.
-        fields["ood"] = [str(one) for one in (given["ood"] if isinstance(given["ood"], list) else [given["ood"]])]
+        several = given["ood"] if isinstance(given["ood"], list) else [given["ood"]]
+        fields["ood"] = [str(one) for one in several]
     if "split" in given:
         cells = {row.cells[given["split"]] for row in rows}
-        fields |= {"condition": given["split"], **{name: [name] for name in ("id", "ood") if name in cells}}
+        fields["condition"] = given["split"]
+        fields |= {name: [name] for name in ("id", "ood") if name in cells}
     system = RecordingsSystem(**fields | {"table": str(table.resolve()), "folder": str(signals.resolve())})
     # Written out, so that a run is named by its classes and knows how many outputs it needs.
     names = class_names([row.cells[system.label] for row in rows], system.classes)

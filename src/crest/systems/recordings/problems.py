@@ -57,7 +57,8 @@ def refuse_problems(table: RecordingTable, problems: Sequence[Problem], advice: 
     """Raise one ValueError that tells the problems in the order of the table, and what to do, if there are any."""
     if not problems:
         return
-    lines = told_problems(table.place, sorted(problems, key=lambda problem: problem.line))
+    in_order = sorted(problems, key=lambda problem: problem.line)
+    lines = told_problems(table.place, in_order)
     bad = len({problem.line for problem in problems})
     # Rows that could not be taken apart are among the problems only.
     total = len({row.line for row in table.rows} | {problem.line for problem in table.problems})
