@@ -30,7 +30,7 @@ PRODUCT = CORE | {
     "watching",
 }
 MODELS = PRODUCT | {
-    "lab.own_code", "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
+    "lab.own_code", "lab.study_keys", "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies", "lab.training"
 }  # fmt: skip
 ALLOWED = {
     "arrays": set(),
@@ -61,6 +61,7 @@ ALLOWED = {
     "__init__": PRODUCT,
     "lab": set(),
     "lab.own_code": set(),
+    "lab.study_keys": {"checks", "systems", "lab.own_code"},
     "lab.encoders": CORE | {"lab.own_code"},
     "lab.remedies": CORE | {"remedies"},
     "lab.model": CORE | {"lab.encoders", "readouts", "probes"},

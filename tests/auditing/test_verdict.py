@@ -61,6 +61,17 @@ def test_reasons_and_advice_follow_what_was_measured() -> None:
     assert 'HighPass("slow")' in slow.advice[0]
 
 
+def test_the_advice_says_where_a_layer_goes_and_that_the_model_is_trained_again() -> None:
+    bad = made(0.2, 0.75, 1.2)
+    for level, places in (
+        (bad, ["in front of the model"]),
+        (None, ["in front of the model", "on each training batch"]),
+    ):
+        first = found(bad, level=level, sharp=1.0, core_credit=None, deletion=None).advice[0]
+        assert [place for place in places if place in first] == places
+        assert first.endswith("train the model again.")
+
+
 def test_the_advice_is_in_the_models_layout() -> None:
     bad = made(0.2, 0.75, 1.2)
     for level in (bad, None):

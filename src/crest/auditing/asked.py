@@ -93,7 +93,7 @@ def asked_about(
     if answers.ndim > 2 or len(answers) != len(signals):
         raise ValueError(
             f"model must return (B,), (B, 1) or (B, K), got {tuple(answers.shape)} for {len(signals)} trajectories: "
-            "pass answer="
+            "pass answer=, or a model that returns it"
         )
     require_finite("the model's predictions", answers)
     if targets is not None:

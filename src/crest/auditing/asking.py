@@ -26,7 +26,8 @@ def asker(model: Callable[..., Any], answer: Callable[[Any], Tensor] | None) -> 
             found = torch.from_numpy(found)
         if not isinstance(found, Tensor):
             raise ValueError(
-                f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0]"
+                f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0], or "
+                "a model that returns it"
             )
         return found
 

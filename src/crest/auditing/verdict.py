@@ -122,14 +122,15 @@ def _advice(
         )
     more = ", channels_first=True" if turned else ""
     first = (
-        f'The level alone moves the answer: try AC coupling first, crest.HighPass("level"{more}).'
+        f'The level alone moves the answer: try AC coupling first. Put crest.HighPass("level"{more}) in front of the model, and '
+        "train the model again."
         if level is not None and level.moved >= LEVEL_PART * exchange.moved
-        else f'More than the level moves the answer: try crest.HighPass("slow"{more}) or '
-        f'crest.ExchangeBackground("slow"{more}) first.'
+        else f'More than the level moves the answer. First try crest.HighPass("slow"{more}) in front of the model, or '
+        f'crest.ExchangeBackground("slow"{more}) on each training batch; with either, train the model again.'
     )
     second = (
-        "crest.repair tries the remedies on copies of a module and picks by the error on exchanged backgrounds; without "
-        "training, it puts CREST in the place of a pooling layer."
+        "crest.repair does this on copies of a module, trains them with a function of yours, and picks by the error on exchanged "
+        "backgrounds; without training, it puts CREST in the place of a pooling layer."
     )
     last = (
         "If the answer should depend on the background, such as a load that scales the event, or if the event itself tells "

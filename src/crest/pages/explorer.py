@@ -28,13 +28,17 @@ class TracedModel:
     """Some trajectories step by step; those of one system are the same for all models."""
 
 
-def explorer_system(name: str, models: Sequence[TracedModel], *, per: str = "") -> dict[str, Any]:
+def explorer_system(
+    name: str, models: Sequence[TracedModel], *, per: str = "", unit: str = "", classes: Sequence[str] = ()
+) -> dict[str, Any]:
     """One system of the explorer: signals and events belong to the trajectory, so they are there once.
 
     Args:
         name: as the reader sees it.
         models: they must hold the same trajectories, as far as they hold them.
         per: what the sampling rate is per, such as "s"; "" where nobody knows.
+        unit: of labels and errors; "" where nobody knows.
+        classes: names of the classes that labels and answers number; none where they are numbers themselves.
     """
     trajectories: dict[tuple[str, int], Trace] = {}
     for model in models:
@@ -53,6 +57,8 @@ def explorer_system(name: str, models: Sequence[TracedModel], *, per: str = "") 
         "channels": models[0].traces.channels,
         "rate": _short(models[0].traces.sample_rate),
         "per": per,
+        "unit": unit,
+        "classes": list(classes),
         "trajectories": [_trajectory(trace) for trace in trajectories.values()],
         "readouts": [_readout(model, trajectories) for model in models],
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
+from cyclopts import App
 
 from commands import Command, run
 from crest.lab import cli
@@ -135,6 +136,26 @@ def test_shells_complete_every_command(shell: Literal["bash", "zsh", "fish"]) ->
 
 def test_the_experiments_that_shells_offer_are_those_of_the_catalog() -> None:
     assert get_args(ExperimentName) == (*CATALOG, "all")
+
+
+def test_no_option_says_what_leaving_it_out_says(crest: Command) -> None:
+    """cyclopts would add --empty-columns to a list, and --no-json to a switch that is off anyway."""
+    pending: list[tuple[tuple[str, ...], App]] = [((), cli.app)]
+    opposites = set()
+    while pending:
+        words, app = pending.pop()
+        pending += [((*words, name), app[name]) for name in app if not name.startswith("-")]
+        if app.default_command is not None:
+            shown, _ = crest(*words, "--help")
+            opposites |= {(words[-1], option) for option in re.findall("--(?:no|empty)-[a-z-]+", shown)}
+    assert opposites == {
+        # Options of their own, and opposites of what is found out unless it is said.
+        ("audit", "--no-features"),
+        ("audit", "--no-time"),
+        ("check", "--no-time"),
+        ("audit", "--no-channels-first"),
+        ("check", "--no-classes"),
+    }
 
 
 def test_the_default_folder_is_named_where_it_is_missing(crest: Command) -> None:

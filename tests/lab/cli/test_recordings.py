@@ -60,7 +60,7 @@ def test_it_says_what_is_wrong_row_by_row_and_fails(crest: Command, bench: Path)
     ("words", "message"),
     [
         (("gone.csv",), "table 'gone.csv' does not exist"),
-        (("table.csv",), "label must name a column of the table, got label='label'"),
+        (("table.csv",), "label must name a column of the table, got --label label"),
         ((*WORDS, "--columns", "x"), "columns must name a column of the file, got 'x'; it has time_ms, force"),
         ((*WORDS, "--time", "x"), "time must name a column of the file, got 'x'; it has time_ms, force"),
         ((*WORDS, "--time", "x", "--no-time"), "time must be left out with --no-time"),
@@ -85,3 +85,42 @@ def test_options_reach_the_files(crest: Command, bench: Path) -> None:
     assert told["channels"] == ["time_ms", "force"]
     told = json.loads(crest("recordings", "check", *WORDS, "--json", "--columns", "1", "--time", "0")[0])
     assert (told["channels"], told["rates"]) == (["force"], {"500": 3})
+
+
+def test_one_cause_of_many_rows_is_one_line_with_what_to_do(crest: Command, bench: Path) -> None:
+    rows = [f"{number}.txt,ok" for number in range(40)]
+    (bench / "elsewhere").mkdir()
+    (bench / "elsewhere" / "table.csv").write_text("\n".join(["file,state", *rows]) + "\n")
+    words = ("recordings", "check", "elsewhere/table.csv", "--label", "state")
+    shown, status = crest(*words)
+    assert status == 1
+    assert shown.splitlines()[-3:] == [
+        "40 problems:",
+        "  lines 2, 3, 4 and 37 more: file 'elsewhere/0.txt' does not exist, and likewise the others",
+        "What to do: none of the files is in 'elsewhere': --signals says where they are",
+    ]
+    told = json.loads(crest(*words, "--json")[0])
+    assert [problem["line"] for problem in told["problems"]] == list(range(2, 42))
+    assert told["problems"][-1]["reason"] == "file 'elsewhere/39.txt' does not exist"
+    assert told["advice"] == ["none of the files is in 'elsewhere': --signals says where they are"]
+    shown, _ = crest("recordings", "check", *WORDS[:-1], "500")
+    assert (
+        shown.splitlines()[-1] == "What to do: the longest recording has 40 samples: take --window 40 or less"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--ood", "fast"), "--id-by recording, a smaller gap or a shorter window"),
+        (("--signals", "gone"), "crest: --signals must exist, got 'gone'"),
+        (("--columns", "x"), "cannot be read: --columns must name a column of the file, got 'x'"),
+        (("--proxy", "sped"), "--proxy must name a column of the table, got --proxy sped;"),
+    ],
+)
+def test_advice_is_in_the_words_of_the_command_line(
+    crest: Command, bench: Path, words: tuple[str, ...], message: str
+) -> None:
+    shown, status = crest("recordings", "check", *WORDS[:-1], "30", *words)
+    assert status == 1
+    assert message in shown

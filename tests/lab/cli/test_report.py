@@ -236,3 +236,23 @@ def test_a_study_without_records_says_what_makes_them(crest: Command, tmp_path: 
     assert crest("report", "gone.toml", "--folder", "runs") == (
         "crest: gone.toml must be the file of a study, and it does not exist\n", 1
     )  # fmt: skip
+
+
+def test_a_study_of_classes_has_error_rates_on_its_page_and_in_markdown(
+    crest: Command, tmp_path: Path
+) -> None:
+    study = study_of(made_study(tmp_path, recordings={"label": "state"}, models={"seeds": 1}))
+    write(Path("runs"), [study])
+    shown, status = crest("report", "my_study.toml", "--folder", "runs")
+    assert status == 0, shown
+    assert re.match(r"encoder +model +ID error rate +OOD error rate", shown.splitlines()[1])
+    page = Path("outputs/report.html").read_text()
+    found = re.search(r'id="explorer-data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    assert json.loads(found[1])["systems"][0]["classes"] == ["ok", "worn"]
+    assert 'href="#term-error-rate">error rate</a>' in page
+    crest("report", "my_study.toml", "--folder", "runs", "--format", "md")
+    text = Path("outputs/report.md").read_text()
+    assert "| ID error rate | OOD error rate |" in text
+    assert "Error rates of every model" in text
+    assert not re.search(r"RMSE|standard deviation|OOD errors?\b(?! rate)", text)

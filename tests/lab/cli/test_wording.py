@@ -1,3 +1,4 @@
+import ast
 import errno
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +7,9 @@ import pytest
 from cyclopts import App, Parameter
 
 from crest.lab import cli
-from crest.lab.cli.wording import Behind, in_words_of, spellings
+from crest.lab.cli.wording import _KEYWORD, Behind, in_options_of, in_words_of, in_words_of_study, spellings
+from crest.lab.study_keys import STUDY_KEYS, StudyFileError
+from places import SOURCE
 
 
 def command(
@@ -29,6 +32,17 @@ def command(
         ("budget must lie in (0, 1], got 2", "budget must lie in (0, 1], got 2"),
         ("data from elsewhere must stay", "data from elsewhere must stay"),
         ("the table must be there", "the table must be there"),
+        ("sample_rate, where must be given", "--sample-rate, --at must be given"),
+        # Python in the middle of a sentence, and where a signal file is refused.
+        ("nothing is there; use where='a b'", "nothing is there; use --at 'a b'"),
+        (
+            "rates differ (sample_rate=250 brings all to one)",
+            "rates differ (--sample-rate 250 brings all to one)",
+        ),
+        ("table= says where", "--data says where"),
+        ("file 'a' cannot be read: where must be numbers", "file 'a' cannot be read: --at must be numbers"),
+        ('put crest.HighPass("slow", where=True) there', 'put crest.HighPass("slow", where=True) there'),
+        ("give budget=2", "give budget=2"),
     ],
 )
 def test_the_subject_of_a_sentence_is_spelt_as_it_is_typed(sentence: str, said: str) -> None:
@@ -63,3 +77,52 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason(number: int, reason
     error = OSError(number, "Too many open files", "a/.part", None, "a/page.html")
     assert in_words_of(command, error) == f"cannot use 'a/page.html': {reason}"
     assert in_words_of(command, OSError("no scheduler answers")) == "no scheduler answers"
+
+
+def test_what_is_said_about_a_row_begins_with_a_column() -> None:
+    sentence = "where must be a finite number, got 'n/a'; where= says where"
+    assert in_options_of(command, sentence, begins=False) == (
+        "where must be a finite number, got 'n/a'; --at says where"
+    )
+
+
+def test_a_study_is_told_in_the_words_of_its_file() -> None:
+    error = StudyFileError("a.toml: gap must be small; id_by='recording', time=False, time=0 or folder= help")
+    assert in_words_of(command, error) == (
+        'a.toml: gap must be small; id_by = "recording", time = false, time = 0 or signals help'
+    )
+    assert in_words_of_study('crest.HighPass("level", time=True)') == 'crest.HighPass("level", time=True)'
+
+
+def test_every_argument_that_a_message_spells_in_python_is_an_option_or_a_key() -> None:
+    """What recordings are refused for reaches a terminal: each `name=value` there must have its spelling for people."""
+    folder = SOURCE / "systems" / "recordings"
+    spelt = {
+        (path.name, found["name"])
+        for path in sorted(folder.glob("*.py"))
+        for text in messages(path)
+        for found in _KEYWORD.finditer(text)
+        if found["name"]
+    }
+    assert ("selection.py", "time") in spelt
+    known = {*spellings(cli.recordings.check_table)} & {*STUDY_KEYS["recordings"], "folder"}
+    assert {(file, name) for file, name in spelt if name not in known} == set()
+
+
+def messages(path: Path) -> list[str]:
+    """The texts of a module that are no docstrings; of what is filled in, `'x'` stands there."""
+    tree = ast.parse(path.read_text())
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "'x'" for part in node.values]
+            found.append("".join(map(str, parts)))
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in inside | documentation
+        ):
+            found.append(node.value)
+    return found

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,15 @@ def test_labels_that_are_names_are_trained_as_classes_and_errors_are_shares_of_w
     )
     assert {spec.objective for spec in made.runs} == {"cross_entropy"}
     assert {tuple(spec.system_options["classes"]) for spec in made.runs} == {("ok", "worn")}
-    assert "shares of windows whose class is wrong" in shown(made, numbers).notes[0]
+    told = shown(made, numbers)
+    assert "Error rates are shares of windows whose class is wrong" in told.notes[0]
+    assert [[word for word in table.header if "error" in word] for table in told.tables] == [
+        ["ID error rate"]
+    ] * 2
+    assert "lowest ID error rate of the" in column(told.tables[1], "why")[0]
+    assert (told.charts[0].caption[:11], told.charts[0].panels[0].y_label) == ("Error rates", "error rate")
+    words = " ".join([*told.notes, *(table.caption for table in told.tables)])
+    assert not re.search("deviation|RMSE|[Ee]rrors? (?!rate)", words)
     first = made.quick().runs[0]
     record = run(first)
     # A share of 16 windows, or of as many as there are.

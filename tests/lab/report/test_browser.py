@@ -14,6 +14,7 @@ import pytest
 from crest.lab.evidence.shown import Shown, Table
 from crest.lab.report.page import page
 from report_made import bar_panel, chart, line_panel, piece, records, table
+from report_made import record as made_record
 
 pytestmark = pytest.mark.slow
 
@@ -160,6 +161,23 @@ def test_names_are_text_and_nothing_else(browser: Any, tmp_path: Path) -> None:
     shown = tab.locator("#explorer-plot .hovertext").first.evaluate("(box) => box.textContent")
     assert name in shown
     assert tab.locator("#explorer-plot svg a").count() == 0
+    tab.close()
+
+
+def test_the_explorer_calls_classes_by_their_names(browser: Any, tmp_path: Path) -> None:
+    made = made_record("gear", "mean", system_options={"threshold": 0.5}, objective="cross_entropy")
+    assert made.traces is not None
+    rows = [dataclasses.replace(row, y=1.0, prediction=0.0) for row in made.traces.rows]
+    made = dataclasses.replace(made, traces=dataclasses.replace(made.traces, rows=rows))
+    path = tmp_path / "report.html"
+    path.write_text(page([piece()], [made], title="Classes"))
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    tab.wait_for_selector("#explorer-plot[data-drawn]")
+    assert re.search(r"no fault\s+class fault\s+Class\s+wrong", facts(tab), re.IGNORECASE)
+    assert "deviations" not in facts(tab)
+    chosen = tab.locator("#explorer-trajectory").evaluate("(s) => s.selectedOptions[0].text")
+    assert ": class fault" in chosen
     tab.close()
 
 

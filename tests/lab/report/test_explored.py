@@ -31,6 +31,16 @@ def test_names_say_what_tells_apart_and_no_more() -> None:
     assert [readout["name"] for readout in system["readouts"]] == ["mean, pointwise", "mean, gru"]
 
 
+def test_classes_have_their_names_and_numbers_their_unit() -> None:
+    options = {"system_options": {"threshold": 0.5}, "objective": "cross_entropy"}
+    (classes,), (numbers,) = (
+        explorer_data([record("gear", "mean", **options)]),
+        explorer_data([record("gear", "mean")]),
+    )
+    assert classes["classes"] == ["no fault", "fault"]
+    assert (numbers["classes"], numbers["unit"]) == ([], "label's deviations")
+
+
 def test_a_readout_may_lack_a_trajectory() -> None:
     (system,) = explorer_data([record("gear", "mean", 3), record("gear", "crest", 2)])
     assert [row is None for row in system["readouts"][1]["rows"]] == [False, False, True]

@@ -363,6 +363,16 @@ def test_where_the_recordings_lie_does_not_matter() -> None:
     assert spec(system="cwru", system_options={"held_load": 2}).id != here.id
 
 
+def test_classes_are_those_of_the_system_and_name_the_run() -> None:
+    sizes = spec(system="cwru", system_options={"size_classes": True}, objective="cross_entropy")
+    assert sizes.classes == ("0.007 in", "0.014 in", "0.021 in", "0.028 in")
+    plain = spec(system="cwru")
+    assert (plain.classes, spec(**OF_CLASSES).classes) == ((), ("no fault", "fault"))
+    # What came later is no part of the name at its neutral value.
+    assert spec(system="cwru", system_options={"size_classes": False}).id == plain.id
+    assert sizes.data_key != plain.data_key
+
+
 # -- its data
 
 

@@ -1,5 +1,7 @@
 """The level alone: known answers on made splits, and the data README's numbers on the real files."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,12 @@ def test_neighbours_are_checked() -> None:
     data = levels(np.arange(3.0), np.arange(3.0))
     with pytest.raises(ValueError, match=r"neighbours must be a whole number in \[1, 3\], got 4"):
         rms_baselines(Splits(train=data, id=data, ood=data), neighbours=4)
+
+
+def test_numbers_of_classes_are_no_levels_to_be_read() -> None:
+    data = dataclasses.replace(levels(np.arange(3.0), np.arange(3.0)), classes=("a", "b", "c"))
+    with pytest.raises(ValueError, match="splits must have numbers for labels, got the classes a, b, c"):
+        rms_baselines(Splits(train=data, id=data, ood=data), neighbours=1)
 
 
 @real

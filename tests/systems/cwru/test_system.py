@@ -99,6 +99,27 @@ def test_standardised_windows_have_no_level(system: CwruSystem) -> None:
         np.testing.assert_array_equal(getattr(plain, part).y, getattr(alone, part).y)
 
 
+def test_the_fault_size_may_be_the_class(system: CwruSystem) -> None:
+    """The windows are the same ones; the label is the number of the diameter among all, which are the names."""
+    plain, classes = system.splits(0, SMALL), dataclasses.replace(system, size_classes=True)
+    found = classes.splits(0, SMALL)
+    assert (system.classes, classes.classes) == ((), ("1 in", "2 in", "3 in", "4 in"))
+    for part in ("train", "id", "ood"):
+        before, after = getattr(plain, part), getattr(found, part)
+        np.testing.assert_array_equal(after.x, before.x)
+        np.testing.assert_array_equal(after.y, before.extra["diameter"] - 1)
+        np.testing.assert_array_equal(after.extra["label"], before.y)
+        assert (before.classes, after.classes) == ((), classes.classes)
+        assert "label" not in before.extra
+
+
+def test_a_bearing_that_is_held_out_has_no_class_to_be_learned(system: CwruSystem) -> None:
+    with pytest.raises(
+        ValueError, match=r"size_classes must be False where a diameter is held out, .* got True"
+    ):
+        dataclasses.replace(system, split="bearing", size_classes=True)
+
+
 def test_a_seed_gives_the_same_bits_and_another_does_not(system: CwruSystem) -> None:
     first, again, other = (system.splits(seed, SMALL) for seed in (1000, 1000, 1001))
     for part in ("train", "id", "ood"):
@@ -131,6 +152,7 @@ def test_a_damaged_file_stops_the_run_by_name(system: CwruSystem) -> None:
         ({"split": "bearing", "held_diameter": 0.015}, r"held_diameter must be one of .* got 0.015"),
         ({"hop": 0}, "hop must be a whole number, 1 or more, got 0"),
         ({"gap": -1}, "gap must be a whole number, 0 or more, got -1"),
+        ({"size_classes": 1}, "size_classes must be True or False, got 1"),
         ({"blocks": 3}, "blocks must be a whole number, 5 or more, got 3"),
     ],
 )
@@ -156,3 +178,11 @@ def test_the_real_splits(split: str) -> None:
     assert splits.train.x.std() == pytest.approx(1.0, abs=0.05)
     levels = [-1.3416, -0.4472, 0.4472, 1.3416] if split == "load" else [-0.5345]
     np.testing.assert_allclose(np.unique(splits.ood.y.round(9)), levels, atol=1e-4)
+
+
+@real
+def test_the_real_sizes_as_classes() -> None:
+    splits = CwruSystem(folder=FOLDER, size_classes=True).splits(1000)
+    assert splits.train.classes == ("0.007 in", "0.014 in", "0.021 in", "0.028 in")
+    assert np.unique(splits.ood.y).tolist() == [0, 1, 2, 3]
+    assert np.unique(splits.train.extra["diameter"][splits.train.y == 3]).tolist() == [0.028]

@@ -25,5 +25,5 @@ def test_what_is_wrong_is_collected_beside_what_is_there(tmp_path: Path) -> None
     found = gathered_recordings(Wanted(table=table(tmp_path, "file,label", "a.npy,1", "b.npy,x"), window=8))
     assert [problem.line for problem in found.problems] == [3, 3]
     assert found.silent == ["a.npy"]
-    assert "got None and 'a.npy'" in found.rate_missing()
+    assert "got none for 'a.npy'" in found.rate_missing()
     assert found.channels == ("channel 0",)

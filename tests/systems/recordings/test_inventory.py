@@ -31,5 +31,5 @@ def test_a_split_that_cannot_be_made_and_a_missing_rate_are_problems(three: Path
     assert found.about["lengths"] is None
     found = inventory(gathered_recordings(Wanted(table=three, window=8)))
     assert found.problems == [
-        (None, "sample_rate must be given where files do not say it, got None and 'a.npy'")
+        (None, "sample_rate must be given where files do not say it, got none for 'a.npy'")
     ]

@@ -42,7 +42,7 @@ def test_optional_columns_may_be_left_out(three: Path) -> None:
             "hop must be a whole number, 1 or more, got 0",
         ),
         ({"window": 8, "sample_rate": -1.0}, "sample_rate must be positive, got -1"),
-        ({"window": 8}, "sample_rate must be given where files do not say it, got None and 'a.npy'"),
+        ({"window": 8}, "sample_rate must be given where files do not say it, got none for 'a.npy'"),
         ({"window": 8, "sample_rate": 1, "channels": "a"}, "channels must be a list of names, got 'a'"),
         ({"window": 8, "sample_rate": 1, "channels": ["a", "b"]}, "line 2: .* channels: 2, as given, got 1"),
     ],

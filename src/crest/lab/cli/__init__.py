@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 from cyclopts.completion.detect import ShellDetectionError
 
 import crest
@@ -20,6 +20,8 @@ app = App(
     help="See which time steps a pooled model reads, and re-anchor it. With --debug, errors show their traceback.",
     # Ctrl-C is told by `main`, as every other end.
     suppress_keyboard_interrupt=False,
+    # No --empty-columns and no --no-json: an option that is left out is off. Where neither is the default, the option says so itself.
+    default_parameter=Parameter(negative_iterable=(), negative_bool=()),
 )
 app.command(demo.demo)
 app.command(audit.audit_model, name="audit")

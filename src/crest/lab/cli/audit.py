@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.output import require_output
 from crest.lab.cli.recordings import time_column
-from crest.lab.cli.wording import Behind
+from crest.lab.cli.wording import Behind, in_options_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -35,11 +35,12 @@ def audit_model(
     key: str | None = None,
     columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     time: str | None = None,
-    no_time: Annotated[bool, Parameter(negative="")] = False,
+    no_time: bool = False,
     resample: float | None = None,
-    channels_first: bool | None = None,
+    channels_first: Annotated[bool | None, Parameter(negative="--no-channels-first")] = None,
     classes: bool = False,
     features: str | None = None,
+    no_features: bool = False,
     head: str | None = None,
     unsafe_pickle: bool = False,
     trajectories: int = 256,
@@ -87,6 +88,8 @@ def audit_model(
         The labels are classes: whole numbers from 0. Labels that are names are classes anyway.
     features
         Name of the module that gives the features. Default: found.
+    no_features
+        Do not look at the pooling interface.
     head
         Name of the module that reads the pooled vector. Default: found.
     unsafe_pickle
@@ -107,6 +110,10 @@ def audit_model(
 
     words_aside(json)
     require("trajectories", trajectories, "be a whole number, 1 or more")
+    if no_features and (features is not None or head is not None):
+        raise ValueError(
+            "no_features must come without --features and --head, which name the pooling interface"
+        )
     require_output("out", out, [".html"])
     with console.status("making the model"):
         made = _made(model)
@@ -138,14 +145,15 @@ def audit_model(
             channels=windows.channels,
             conditions=None if condition is None else windows.extra["condition"][rows.numpy()].tolist(),
             events=None if windows.events is None else torch.from_numpy(windows.events)[rows],
-            features=features,
+            features=False if no_features else features,
             head=head,
             trajectories=max(len(x), 2),
         )
     if json:
         print_json(found.to_dict())
     else:
-        console.print(found, markup=False, highlight=False, soft_wrap=True)
+        told = in_options_of(audit_model, str(found), begins=False)
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     out.parent.mkdir(parents=True, exist_ok=True)
     place = found.to_html(out, title=f"Audit of {model}")
     console.print(f"Page, with an explorer of where the model reads: {place}", markup=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLC0415
 
+import dataclasses
 import json as json_text
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from crest.lab.cli.console import console
+from crest.lab.cli.wording import Behind, in_options_of
 
 recordings_app = App(name="recordings", help="Look at your own recordings: a table and a folder of signals.")
 
@@ -17,26 +19,26 @@ recordings_app = App(name="recordings", help="Look at your own recordings: a tab
 def check_table(
     table: Path,
     *,
-    signals: Path | None = None,
+    signals: Annotated[Path | None, Behind("folder")] = None,
     window: int | None = None,
     hop: int | None = None,
     sample_rate: float | None = None,
     resample: float | None = None,
     file: str = "file",
     label: str = "label",
-    classes: bool | None = None,
+    classes: Annotated[bool | None, Parameter(negative="--no-classes")] = None,
     condition: str | None = None,
     events: str | None = None,
     proxy: str | None = None,
     key: str | None = None,
     columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     time: str | None = None,
-    no_time: Annotated[bool, Parameter(negative="")] = False,
+    no_time: bool = False,
     ood: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     id_by: Literal["block", "recording"] = "block",
     id_fraction: float = 0.2,
     gap: float = 1.0,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    json: bool = False,
 ) -> None:
     """Say what a table of recordings holds, and what is wrong with it, row by row. Exit status 1 if something is.
 
@@ -99,9 +101,16 @@ def check_table(
         None if ood is None else Division(ood=tuple(ood), id_by=id_by, id_fraction=id_fraction, gap=gap)
     )
     found = inventory(gathered_recordings(wanted), division, cut=window is not None)
+    found = dataclasses.replace(
+        found,
+        problems=[
+            (line, in_options_of(check_table, reason, begins=line is None)) for line, reason in found.problems
+        ],
+        advice=[in_options_of(check_table, one) for one in found.advice],
+    )
     if json:
         problems = [{found.place: line, "reason": reason} for line, reason in found.problems]
-        print(json_text.dumps({**found.about, "problems": problems}, indent=2))
+        print(json_text.dumps({**found.about, "problems": problems, "advice": found.advice}, indent=2))
     else:
         for line in found.lines():
             console.print(line, markup=False)

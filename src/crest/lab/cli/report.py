@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from crest.lab.cli.console import TRIAL, console, print_json, words_aside
 from crest.lab.cli.output import require_output, require_place
-from crest.lab.cli.runs import ELSEWHERE, RESULTS, ExperimentName, experiments, holds_trial
+from crest.lab.cli.runs import (
+    ELSEWHERE,
+    RESULTS,
+    ExperimentName,
+    experiments,
+    holds_trial,
+    require_experiments,
+)
 from crest.lab.cli.wording import Behind
 
 if TYPE_CHECKING:
@@ -54,14 +61,16 @@ def report(
     json
         Print the verdicts as JSON, beside the report.
     """
+    words_aside(json)
+    format = _format_of(format, output)  # noqa: A001
+    require_experiments(names)
+    if not folder.is_dir():
+        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {ELSEWHERE}")
+
     from crest.files import whole_file
     from crest.lab.report import formats
     from crest.lab.runs.store import Store
 
-    words_aside(json)
-    format = _format_of(format, output)  # noqa: A001
-    if not folder.is_dir():
-        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {ELSEWHERE}")
     store = Store(folder)
     chosen = experiments(list(names), quick)
     if not quick and holds_trial(chosen, store.ids()):

@@ -6,8 +6,9 @@ import contextlib
 import logging
 import shlex
 import signal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from crest.lab.cli.console import INTERRUPTED, console, errors, print_json, words_aside
 from crest.lab.cli.wording import Behind
@@ -28,10 +29,26 @@ ELSEWHERE = (
 """What to do where there are no records."""
 
 
+def require_experiments(names: Sequence[str]) -> None:
+    """Raise a ValueError for a name that the catalog does not have, or for a study whose file is wrong.
+
+    It takes a fraction of a second: neither torch nor the catalog is loaded for it.
+    """
+    from crest.checks.arguments import require_choice
+    from crest.lab.study_keys import ENDING, read_study
+
+    for name in names:
+        if name.endswith(ENDING):
+            read_study(Path(name))
+        else:
+            require_choice("name", name, get_args(ExperimentName))
+
+
 def experiments(names: list[str], quick: bool) -> "list[Experiment]":
     """The experiments of these names and the studies of these files, or the whole catalog; in their quick form if asked for."""
     from crest.lab.evidence import experiments_of
-    from crest.lab.evidence.study_file import ENDING, study_of
+    from crest.lab.evidence.study_file import study_of
+    from crest.lab.study_keys import ENDING
 
     files = [name for name in names if name.endswith(ENDING)]
     known = [name for name in names if name not in files]
@@ -69,18 +86,20 @@ def run_experiments(
     quick
         Make a trial: one seed, 32 trajectories, two epochs. It tries the machinery in seconds, and its numbers mean nothing.
     """
-    from crest.lab.cli.progress import progress
-    from crest.lab.evidence.experiment import distinct
-    from crest.lab.runs.executors import ClusterExecutor, LocalExecutor
-    from crest.lab.runs.store import Store
-    from crest.lab.runs.sweep import sweep
-
     if not names:
         raise ValueError(
             "names must hold an experiment, all, or the .toml file of a study: `crest status` lists experiments"
         )
     if cluster is not None and jobs is not None:
         raise ValueError("jobs is for this machine: a cluster decides by itself how many run at a time")
+    require_experiments(names)
+
+    from crest.lab.cli.progress import progress
+    from crest.lab.evidence.experiment import distinct
+    from crest.lab.runs.executors import ClusterExecutor, LocalExecutor
+    from crest.lab.runs.store import Store
+    from crest.lab.runs.sweep import sweep
+
     chosen = experiments(list(names), quick)
     specs = distinct(chosen)
     _look_before(chosen)
@@ -162,12 +181,14 @@ def status(
     json
         Print the counts as JSON.
     """
+    words_aside(json)
+    require_experiments(names)
+
     from rich.table import Table
 
     from crest.lab.cli.progress import reason
     from crest.lab.runs.store import Store
 
-    words_aside(json)
     chosen = experiments(list(names), quick)
     if not folder.exists():
         console.print(

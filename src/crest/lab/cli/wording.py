@@ -1,20 +1,29 @@
 """What went wrong in the words of the person at the terminal: options as they are typed, files as they are named.
 
-Functions behind a command refuse an argument by its Python name: `jobs must be ...`. Whoever typed `--jobs` knows no
-argument `jobs`. So the one place that prints errors also turns the name, where a sentence begins with it, into the
-spelling of the command's signature: `--jobs` of an option, `NAME` of what has no option. Where a function behind a
-command has another name for the same thing, the signature says so with `Behind`.
+Functions behind a command refuse an argument by its Python name, `jobs must be ...`, and advise in Python, `id_by='recording'`.
+Whoever typed `--jobs` knows no argument `jobs`. So the one place that prints errors also turns the name, where a sentence
+begins with it, and every `name=value` into the spelling of the command's signature: `--jobs` and `--id-by recording` of an
+option, `NAME` of what has no option. Where a function behind a command has another name for the same thing, the signature
+says so with `Behind`. Errors in the file of a study are told in its own words: `id_by = "recording"`.
 """
 
 import errno
 import inspect
+import json
 import re
+import shlex
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from cyclopts import Parameter
 
-_BEGINNING = re.compile(r"(?P<name>\w+)(?P<rest>(?: of \w+)? (?:must|is|has)\b)", re.ASCII)
+# What reads a signal file says what was wrong with the options there; other sentences begin with them.
+_SUBJECT = re.compile(
+    r"(?P<before>^|cannot be read: )(?P<names>\w+(?:, \w+)*)(?P<rest>(?: of \w+)? (?:must|is|has)\b)",
+    re.ASCII,
+)
+# A call, as in `crest.HighPass("level", channels_first=True)`, is code to be copied.
+_KEYWORD = re.compile(r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|[\w.]*\w)?", re.ASCII)
 
 _REASONS = {
     errno.EACCES: "you may not read or write it",
@@ -67,14 +76,73 @@ def in_words_of(command: Callable[..., Any] | None, error: BaseException) -> str
         >>> in_words_of(run, FileExistsError(17, "File exists", "notes.txt"))
         "cannot use 'notes.txt': it is a file, and a folder is needed"
     """
+    # Not above: help needs no NumPy.
+    from crest.lab.study_keys import StudyFileError  # noqa: PLC0415
+
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         # Where a file is renamed, the second name is the one that was asked for.
         place = error.filename if error.filename2 is None else error.filename2
         reason = _REASONS.get(error.errno) or str(error.strerror)
         return f"cannot use {str(place)!r}: {reason}"
-    sentence = str(error)
-    begins = _BEGINNING.match(sentence)
-    if command is None or begins is None:
-        return sentence
-    typed = spellings(command).get(begins["name"])
-    return sentence if typed is None else f"{typed}{begins['rest']}{sentence[begins.end() :]}"
+    if isinstance(error, StudyFileError):
+        return in_words_of_study(str(error))
+    return str(error) if command is None else in_options_of(command, str(error))
+
+
+def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = True) -> str:
+    """The sentence with the command's options as they are typed.
+
+    Args:
+        command: whose options they are.
+        sentence: in the words of what is behind the command.
+        begins: whether it begins with an argument. What is said about a row begins with a column of the table.
+
+    Example:
+        >>> def check(*, id_by: str = "", time: str = "", no_time: bool = False) -> None: ...
+        >>> in_options_of(check, "gap must be smaller; use id_by='recording'")
+        'gap must be smaller; use --id-by recording'
+        >>> in_options_of(check, "time must be said: time=0 takes it for seconds, time=False for a channel")
+        '--time must be said: --time 0 takes it for seconds, --no-time for a channel'
+    """
+    typed = spellings(command)
+
+    def subject(found: re.Match[str]) -> str:
+        names = found["names"].split(", ")
+        if (found["before"] == "" and not begins) or not all(name in typed for name in names):
+            return found[0]
+        return f"{found['before']}{', '.join(typed[name] for name in names)}{found['rest']}"
+
+    def keyword(found: re.Match[str]) -> str:
+        name, value = found["name"], found["value"]
+        option = typed.get(name) if name else None
+        if option is None:
+            return found[0]
+        if value in ("True", "False"):
+            return option if value == "True" else f"--no-{option.removeprefix('--')}"
+        return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
+
+    return _KEYWORD.sub(keyword, _SUBJECT.sub(subject, sentence))
+
+
+def in_words_of_study(sentence: str) -> str:
+    """The sentence with the keys of a study's file as TOML has them.
+
+    Example:
+        >>> in_words_of_study("my.toml: gap must be smaller; use id_by='recording', or time=False; folder= says where they are")
+        'my.toml: gap must be smaller; use id_by = "recording", or time = false; signals says where they are'
+    """
+    from crest.lab.study_keys import STUDY_KEYS  # noqa: PLC0415
+
+    keys = {key: key for section in STUDY_KEYS.values() for key in section} | {"folder": "signals"}
+
+    def keyword(found: re.Match[str]) -> str:
+        key, value = keys.get(found["name"] or ""), found["value"]
+        if key is None or value is None:
+            return key or found[0]
+        if value in ("True", "False"):
+            return f"{key} = {value.lower()}"
+        return (
+            f"{key} = {json.dumps(value[1:-1], ensure_ascii=False) if value.startswith(chr(39)) else value}"
+        )
+
+    return _KEYWORD.sub(keyword, sentence)

@@ -13,9 +13,8 @@ from crest.lab.evidence.remedy_runs import ModelOutcome, mean_of, tested
 from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Table
 from crest.lab.evidence.stats import Spread
 from crest.lab.runs.record import Record
+from crest.lab.study_keys import REANCHOR
 
-REANCHOR = "reanchor"
-"""The remedy that changes a trained model, and so has no runs of its own."""
 _REMEDY_WORDS = {
     "ac_coupling": "AC coupling",
     "high_pass": "high-pass",
@@ -50,9 +49,10 @@ class Contender:
 GUESS = 0.9
 """An ID error above this is hardly better than a guess, which has 1."""
 _UNITS = {
-    False: "Errors are in standard deviations of the label on the training windows: a guess has about 1.",
-    True: "Errors are shares of windows whose class is wrong.",
+    "error": "Errors are in standard deviations of the label on the training windows: a guess has about 1.",
+    "error rate": "Error rates are shares of windows whose class is wrong.",
 }
+"""What the numbers are, by what they are called."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,14 +95,15 @@ def show_study(
         has_ood: whether something is held out as OOD; else no error is called so.
         of_classes: whether the labels are classes, and errors shares of wrong ones.
     """
+    error = "error rate" if of_classes else "error"
     standings = [_standing(found, one) for one in contenders]
     there = [one for one in standings if one.outcomes]
     if not there:
-        return Shown(tables=(_errors(standings, has_ood),))
+        return Shown(tables=(_errors(standings, has_ood, error),))
     rules = _rules(there)
     notes = [
-        f"{_UNITS[of_classes]} Means over seeds.",
-        "The rule sees ID errors and shares alone. It takes the lowest ID error of the models that follow the transient.",
+        f"{_UNITS[error]} Means over seeds.",
+        f"The rule sees ID {error}s and shares alone. It takes the lowest ID {error} of the models that follow the transient.",
     ]
     weak = [name for name, (choice, group) in rules.items() if not of_classes and _guesses(choice, group)]
     if weak:
@@ -113,11 +114,11 @@ def show_study(
         )
     if not has_ood:
         notes.append(
-            "Nothing is held out as OOD, so there is no OOD error: the study cannot say what a new condition does."
+            f"Nothing is held out as OOD, so there is no OOD {error}: the study cannot say what a new condition does."
         )
     return Shown(
-        tables=(_errors(standings, has_ood), _rule_table(rules, there, has_ood)),
-        charts=(_chart(there, has_ood),),
+        tables=(_errors(standings, has_ood, error), _rule_table(rules, there, has_ood, error)),
+        charts=(_chart(there, has_ood, error),),
         notes=tuple(notes),
     )
 
@@ -137,9 +138,9 @@ def _standing(found: Found, contender: Contender) -> _Standing:
     )
 
 
-def _errors(standings: Sequence[_Standing], has_ood: bool) -> Table:
+def _errors(standings: Sequence[_Standing], has_ood: bool, error: str) -> Table:
     events = any(one.credit for one in standings)
-    header = ["encoder", "model", "ID error", *(["OOD error"] if has_ood else [])]
+    header = ["encoder", "model", f"ID {error}", *([f"OOD {error}"] if has_ood else [])]
     header += ["CiE@1", "chance"] if events else []
     header += ["transient share", "background share", "seeds"]
     rows = []
@@ -184,7 +185,10 @@ def _guesses(choice: Choice, group: Mapping[str, _Standing]) -> bool:
 
 
 def _rule_table(
-    rules: Mapping[str, tuple[Choice, dict[str, _Standing]]], there: Sequence[_Standing], has_ood: bool
+    rules: Mapping[str, tuple[Choice, dict[str, _Standing]]],
+    there: Sequence[_Standing],
+    has_ood: bool,
+    error: str,
 ) -> Table:
     rows = []
     for name, (choice, group) in rules.items():
@@ -192,19 +196,21 @@ def _rule_table(
         if choice.name is not None:
             mean = mean_of(group[choice.name].outcomes)
             errors = [f"{mean.id:.3f}", f"{mean.ood:.3f}"]
-        said = (choice.name or "cannot tell", *errors[: 1 + has_ood], choice.reason)
+        # The rule compares numbers, whatever they are.
+        why = choice.reason.replace("ID error", f"ID {error}")
+        said = (choice.name or "cannot tell", *errors[: 1 + has_ood], why)
         rows.append((name, *map(Comparison, said)))
     seeds = {tuple(one.outcomes) for one in there}
     uneven = "" if len(seeds) == 1 else " Not all models have the same seeds yet."
     return Table(
         name="rule",
         caption=f"What crest.choose picks, without a label from the field.{uneven}",
-        header=("encoder", "pick", "ID error", *(["OOD error"] if has_ood else []), "why"),
+        header=("encoder", "pick", f"ID {error}", *([f"OOD {error}"] if has_ood else []), "why"),
         rows=tuple(rows),
     )
 
 
-def _chart(there: Sequence[_Standing], has_ood: bool) -> Chart:
+def _chart(there: Sequence[_Standing], has_ood: bool, error: str) -> Chart:
     panels = []
     for place, members in itertools.groupby(there, key=lambda one: one.contender.place):
         group = list(members)
@@ -222,6 +228,7 @@ def _chart(there: Sequence[_Standing], has_ood: bool) -> Chart:
                 )
             )
         panels.append(
-            Panel(title=place, x_label="model", y_label="error", series=tuple(series), horizontal=True)
+            Panel(title=place, x_label="model", y_label=error, series=tuple(series), horizontal=True)
         )
-    return Chart(name="errors", caption="Errors of every model; lower is better.", panels=tuple(panels))
+    caption = f"{error.capitalize()}s of every model; lower is better."
+    return Chart(name="errors", caption=caption, panels=tuple(panels))

@@ -41,7 +41,10 @@ def _system(name: str, records: Sequence[Record]) -> dict[str, Any]:
         )
         for label, record in zip(names, records, strict=True)
     ]
-    return explorer_system(name, models, per=_PER.get(records[0].spec.system, ""))
+    spec = records[0].spec
+    return explorer_system(
+        name, models, per=_PER.get(spec.system, ""), unit="label's deviations", classes=spec.classes
+    )
 
 
 def _traces(record: Record) -> Traces:

@@ -8,6 +8,7 @@ GLOSSARY = {
     "ID": "In distribution: data as in training, the cue tells the label.",
     "OOD": "Out of distribution: the cue no longer tells the label.",
     "error": "Root mean square error in units of the label's standard deviation: 0 is perfect, 1 is a guess.",
+    "error rate": "Where labels are classes: the share of trajectories whose class is wrong. 0 is perfect.",
     "attention": "Attention pooling: a learned weight for each step. Two forms are compared, dot product with a learned query and "
     "MLP-scored; claims are judged against the one with the lower ID error.",
     "CREST": "A readout that selects transient steps without labels and anchors the pooled vector on them.",

@@ -14,7 +14,7 @@ from typing import Any
 NEUTRAL: dict[str, dict[str, Any]] = {
     "AttentionEncoder": {"positions": "sinusoidal", "final_norm": False},
     "CrestReadout": {"background": "slow", "run_up": 0, "stride": 1},
-    "CwruSystem": {"standardized": False},
+    "CwruSystem": {"standardized": False, "size_classes": False},
     "GearSystem": {"threshold": None},
     "ImpactSystem": {"threshold": None},
     "RunSpec": {"remedy": "none", "remedy_options": {}},

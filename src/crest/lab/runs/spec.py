@@ -203,6 +203,13 @@ class RunSpec:
         """Whether its OOD split is one: recordings of which none is held out have their ID split again in its place."""
         return self.system != "recordings" or bool(self.system_options.get("ood"))
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes of its labels, and its errors are then error rates; none where labels are numbers."""
+        found = make_system(self.system, self.regime, **self.system_options).classes
+        # Of recordings, True, False and None say how to find the names.
+        return tuple(found) if isinstance(found, list | tuple) else ()
+
     def resolved(self) -> dict[str, Any]:
         """Every parameter of system, encoder, readout and objective, defaults written out, as JSON has them."""
         system = dataclasses.asdict(make_system(self.system, self.regime, **self.system_options))

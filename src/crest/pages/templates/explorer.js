@@ -26,9 +26,12 @@
     select.value = chosen;
   }
 
-  function trajectoryName(trajectory) {
+  // A label or an answer: the name of a class where labels are classes, else a number.
+  const label = (system, value) => (system.classes.length ? system.classes[value] ?? `class ${value}` : signed(value));
+
+  function trajectoryName(system, trajectory) {
     const cue = trajectory.cue === null ? "" : `, cue ${signed(trajectory.cue)}`;
-    const target = trajectory.y === null ? "" : `: y ${signed(trajectory.y)}`;
+    const target = trajectory.y === null ? "" : `: ${system.classes.length ? "class" : "y"} ${label(system, trajectory.y)}`;
     return `${trajectory.split.toUpperCase()} ${trajectory.index}${target}${cue}`;
   }
 
@@ -37,7 +40,7 @@
   function enter(system, left, right) {
     // The first whose cue is broken, where there is one: that is what the page is about.
     const first = Math.max(system.trajectories.findIndex((one) => one.split === "ood"), 0);
-    fill(selects.trajectory, system.trajectories.map(trajectoryName), first);
+    fill(selects.trajectory, system.trajectories.map((one) => trajectoryName(system, one)), first);
     const names = system.readouts.map((readout) => readout.name);
     const place = (...wanted) => wanted.map((name) => names.indexOf(name)).find((found) => found >= 0);
     fill(selects.readout, names, place(left, "attention (MLP)", "attention (dot)") ?? 0);
@@ -63,11 +66,16 @@
     return found;
   }
 
-  function told({ trajectory }, { readout, reading }) {
+  function told({ system, trajectory }, { readout, reading }) {
     if (reading === null) return [["Prediction", `not traced with ${readout.name}`]];
-    const items = [["Prediction", signed(reading.prediction)]];
-    if (trajectory.y !== null) items[0].push(`y ${signed(trajectory.y)}`);
-    if (trajectory.y !== null) items.push(["Error", signed(reading.prediction - trajectory.y), "label's deviations"]);
+    const items = [["Prediction", label(system, reading.prediction)]];
+    if (trajectory.y !== null && system.classes.length) {
+      items[0].push(`class ${label(system, trajectory.y)}`);
+      items.push(["Class", reading.prediction === trajectory.y ? "right" : "wrong"]);
+    } else if (trajectory.y !== null) {
+      items[0].push(`y ${signed(trajectory.y)}`);
+      items.push(["Error", signed(reading.prediction - trajectory.y), system.unit]);
+    }
     if (trajectory.events === null) {
       items.push(["Credit on event steps", "nobody knows the events"]);
     } else {

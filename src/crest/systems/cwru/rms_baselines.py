@@ -29,6 +29,10 @@ def rms_baselines(splits: Splits, neighbours: int = NEIGHBOURS) -> tuple[Baselin
     Both read one number per channel, the log-RMS of the window: no order in time, no event. A model that does
     no better than these has learned nothing that the level does not say.
     """
+    if splits.train.classes:
+        raise ValueError(
+            f"splits must have numbers for labels, got the classes {', '.join(splits.train.classes)}"
+        )
     require("neighbours", neighbours, f"be a whole number in [1, {len(splits.train)}]")
     readers = {"linear": LinearRegression(), f"{neighbours}-nearest": KNeighborsRegressor(neighbours)}
     level = {"train": log_rms(splits.train.x), "id": log_rms(splits.id.x), "ood": log_rms(splits.ood.x)}

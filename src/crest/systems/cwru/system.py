@@ -71,7 +71,8 @@ class CwruSystem:
     x is the drive-end acceleration less the mean, over the standard deviation, of all training samples: one
     pair of numbers for all recordings, since the level carries information; or, `standardized`, of each window by
     itself, as is common in bearing diagnostics: nothing can then be read from the level. y is the diameter standardised
-    over the training recordings, proxy the log-RMS of the window in g. Reasons: docs/choices.md#cwru.
+    over the training recordings, or with `size_classes` its number among the diameters; proxy the log-RMS of the window in g.
+    Reasons: docs/choices.md#cwru.
     """
 
     folder: Path | str | None = None
@@ -96,12 +97,14 @@ class CwruSystem:
     """Share of the time between impacts that counts as event."""
     standardized: bool = False
     """Whether each window is less its own mean and over its own standard deviation."""
+    size_classes: bool = False
+    """Whether the label is the class of the diameter. False: the label is the diameter itself."""
     recordings: tuple[RecordingFile, ...] = RECORDINGS
     """The files, with their labels and checksums."""
 
     def __post_init__(self) -> None:
         require_choice("split", self.split, ("load", "bearing"))
-        require_fields(self, "be True or False", "standardized")
+        require_fields(self, "be True or False", "standardized", "size_classes")
         for name, least in {"steps": 2, "hop": 1, "id_every": 2, "blocks": self.id_every, "gap": 0}.items():
             require_fields(self, f"be a whole number, {least} or more", name)
         name = "held_load" if self.split == "load" else "held_diameter"
@@ -109,11 +112,19 @@ class CwruSystem:
         kept = {file.diameter for file in self.recordings if not self._held(file)}
         if len(kept) < 2:
             raise ValueError(f"recordings must leave two diameters to train on, got {sorted(kept)}")
+        if self.size_classes and len(kept) < len(self._diameters):
+            raise ValueError(
+                "size_classes must be False where a diameter is held out, since no model can learn its class, got True"
+            )
+
+    @property
+    def _diameters(self) -> list[float]:
+        return sorted({file.diameter for file in self.recordings})
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """None: the label is a diameter."""
-        return ()
+        """Names of the classes that the labels number, from the smallest fault on; none where the label is the diameter."""
+        return tuple(f"{diameter:g} in" for diameter in self._diameters) if self.size_classes else ()
 
     def _condition(self, file: RecordingFile) -> float:
         return file.load if self.split == "load" else file.diameter
@@ -188,18 +199,21 @@ class CwruSystem:
         files = [self.recordings[row] for row, _ in places]
         diameters = np.array([file.diameter for file in files])
         known = np.array([file.diameter for file in self.recordings if not self._held(file)])
+        label = (diameters - known.mean()) / known.std()
         return Trajectories(
             x=((raw - mean) / deviation).astype(np.float32),
-            y=(diameters - known.mean()) / known.std(),
+            y=np.searchsorted(self._diameters, diameters).astype(np.float64) if self.size_classes else label,
             events=np.stack([data[row][1][start : start + self.steps] for row, start in places]),
             proxy=log_rms(raw)[:, 0],
             sample_rate=SAMPLE_RATE,
             channels=("drive-end acceleration",),
             source=f"CWRU Bearing Data Center, inner-race faults, 12 kHz; split by {self.split}",
+            classes=self.classes,
             extra={
                 "recording": np.array([file.number for file in files]),
                 "load": np.array([file.load for file in files]),
                 "diameter": diameters,
                 "start": places[:, 1],
+                **({"label": label} if self.size_classes else {}),
             },
         )

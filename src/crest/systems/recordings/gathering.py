@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from crest.checks.arguments import require
@@ -64,11 +64,13 @@ class Gathered:
     resample: float | None
     silent: list[str]
     """Files of which nobody says the sample rate."""
+    advice: list[str]
+    """What to do where one cause is behind many problems."""
 
     def rate_missing(self) -> str:
         """The sentence for files of which nobody says the sample rate."""
         file = self.silent[0] if self.silent else ""
-        return f"sample_rate must be given where files do not say it, got None and {file!r}"
+        return f"sample_rate must be given where files do not say it, got none for {file!r}"
 
 
 def gathered_recordings(wanted: Wanted) -> Gathered:
@@ -130,4 +132,29 @@ def gathered_recordings(wanted: Wanted) -> Gathered:
         hop=wanted.window if wanted.hop is None else wanted.hop,
         resample=wanted.resample,
         silent=silent if wanted.sample_rate is None else [],
+        advice=[*_elsewhere(recordings, folder), *_shorter(recordings, wanted.window)],
     )
+
+
+def _elsewhere(recordings: list[Recording], folder: Path) -> Iterator[str]:
+    """What to do where no file of the table is in the folder."""
+    named = [one.file for one in recordings if one.file]
+    if not named or any(_is_file(folder / name) for name in named):
+        return
+    inside = [place for place in sorted(folder.iterdir()) if _is_file(place / named[0])]
+    hint = f"try folder={str(inside[0])!r}" if inside else "folder= says where they are"
+    yield f"none of the files is in {str(folder)!r}: {hint}"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, with a NUL, in a folder that is closed to us
+        return False
+
+
+def _shorter(recordings: list[Recording], window: int) -> Iterator[str]:
+    """What to do where no recording has as many samples as a window."""
+    longest = max((one.length for one in recordings if one.length is not None), default=window)
+    if longest < window:
+        yield f"the longest recording has {longest} samples: take window={longest} or less"

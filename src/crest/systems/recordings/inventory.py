@@ -9,6 +9,7 @@ import numpy as np
 from crest.systems.base import Splits
 from crest.systems.recordings.gathering import Gathered
 from crest.systems.recordings.loading import joined
+from crest.systems.recordings.problems import told_problems
 from crest.systems.recordings.splits import IdBy, split_by_condition
 from crest.systems.recordings.windows import window_starts
 
@@ -32,18 +33,18 @@ class Inventory:
     problems: list[tuple[int | None, str]]
     place: str
     """How the table counts: "line" or "row"."""
+    advice: list[str] = dataclasses.field(default_factory=list)
+    """What to do where one cause is behind many problems."""
 
     def lines(self) -> list[str]:
-        """A line of text for each thing that is there, and one for each that is wrong."""
+        """A line of text for each thing that is there, one for each reason why rows are wrong, and what to do."""
         there = [f"{name:<12}{_words(value)}" for name, value in self.about.items() if value is not None]
         if not self.problems:
             return [*there, "No problems."]
         count = len(self.problems)
-        wrong = [
-            f"  {reason}" if line is None else f"  {self.place} {line}: {reason}"
-            for line, reason in self.problems
-        ]
-        return [*there, f"{count} problem{'s' * (count > 1)}:", *wrong]
+        wrong = [f"  {line}" for line in told_problems(self.place, self.problems)]
+        to_do = [f"What to do: {one}" for one in self.advice]
+        return [*there, f"{count} problem{'s' * (count > 1)}:", *wrong, *to_do]
 
 
 def inventory(found: Gathered, division: Division | None = None, cut: bool = True) -> Inventory:
@@ -96,7 +97,7 @@ def inventory(found: Gathered, division: Division | None = None, cut: bool = Tru
             about["split"] = _sizes(splits, windows)
         except ValueError as error:
             problems.append((None, str(error)))
-    return Inventory(about=about, problems=problems, place=found.table.place)
+    return Inventory(about=about, problems=problems, place=found.table.place, advice=found.advice)
 
 
 def _labels(found: Gathered) -> dict[str, float] | None:

@@ -9,8 +9,9 @@ import numpy as np
 from crest.checks.doors import door_leaving
 from crest.systems.base import Trajectories
 from crest.systems.recordings.gathering import Gathered, Wanted, gathered_recordings
+from crest.systems.recordings.problems import refuse_problems
 from crest.systems.recordings.rows import Recording
-from crest.systems.recordings.table import Columns, refuse_problems
+from crest.systems.recordings.table import Columns
 from crest.systems.recordings.windows import cut_windows, window_starts
 
 
@@ -97,7 +98,7 @@ def joined(found: Gathered) -> Trajectories:
     Raises:
         ValueError: Something is wrong with it.
     """
-    refuse_problems(found.table, found.problems)
+    refuse_problems(found.table, found.problems, found.advice)
     if found.rate is None or found.silent:
         raise ValueError(found.rate_missing())
     about = [f"recordings of {found.table.path}", f"windows of {found.window} samples, one every {found.hop}"]

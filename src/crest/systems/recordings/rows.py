@@ -48,6 +48,8 @@ class Recording:
     events: npt.NDArray[np.bool_] | None
     own_rate: float | None = None
     """As the file says it, before resampling."""
+    length: int | None = None
+    """Samples after resampling, also of a signal that is too short for a window."""
 
 
 def read_rows(
@@ -95,6 +97,7 @@ def _read_row(
     if columns.events is not None and signal is not None:
         steps = attempt(event_steps, cells[columns.events], len(signal.samples), files.folder)
     signal, steps = attempt(_at_one_rate, signal, steps, files) or (None, None)
+    length = None if signal is None else len(signal.samples)
     signal = attempt(_windowed, cells[columns.file], signal, files.window)
     proxy = None if columns.proxy is None else attempt(finite_number, columns.proxy, cells[columns.proxy])
     condition = None if columns.condition is None else cells[columns.condition]
@@ -111,6 +114,7 @@ def _read_row(
         condition=condition,
         events=steps,
         own_rate=own_rate,
+        length=length,
     )
     return recording, problems
 

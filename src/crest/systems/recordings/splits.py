@@ -219,7 +219,7 @@ def standardised(splits: Splits) -> Splits:
     """The splits with labels of mean 0 and variance 1 on train, and the old ones in `extra["label"]`."""
     mean, spread = float(splits.train.y.mean()), float(splits.train.y.std())
     if np.ptp(splits.train.y) == 0:
-        raise ValueError(f"label must vary in train (or set standardise=False), got only {mean}")
+        raise ValueError(f"label must vary in train to be standardised, got only {mean}")
 
     def scaled(part: Trajectories) -> Trajectories:
         return dataclasses.replace(part, y=(part.y - mean) / spread, extra={**part.extra, "label": part.y})

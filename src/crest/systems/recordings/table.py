@@ -1,4 +1,4 @@
-"""The table that lists recordings: its rows as text, and the report of all rows that are wrong."""
+"""The table that lists recordings: its rows as text, and those that could not be taken apart."""
 
 import csv
 import dataclasses
@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from crest.systems.recordings.optional import optional_module
 
-SHOWN_PROBLEMS = 20
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -89,23 +88,6 @@ def require_columns(table: RecordingTable, columns: Columns) -> None:
             f"{', '.join(missing)} must name a column of the table, got {named}; "
             f"{str(table.path)!r} has {', '.join(table.columns) or 'none'}"
         )
-
-
-def refuse_problems(table: RecordingTable, problems: list[Problem]) -> None:
-    """Raise one ValueError that lists the problems in the order of the table, if there are any."""
-    if not problems:
-        return
-    problems = sorted(problems, key=lambda problem: problem.line)
-    lines = [f"  {table.place} {line}: {reason}" for line, reason in problems[:SHOWN_PROBLEMS]]
-    rest = len(problems) - SHOWN_PROBLEMS
-    lines += [f"  ... and {rest} more"] if rest > 0 else []
-    bad = len({problem.line for problem in problems})
-    # Rows that could not be taken apart are among the problems only.
-    total = len({row.line for row in table.rows} | {problem.line for problem in table.problems})
-    raise ValueError(
-        f"table must have good rows only, got {len(problems)} problem{'s' * (len(problems) > 1)} "
-        f"in {bad} of {total} rows of {str(table.path)!r}:\n" + "\n".join(lines)
-    )
 
 
 def is_number(text: str) -> bool:

@@ -1,0 +1,184 @@
+"""The file of a study as it is written: sections, keys, names and columns, looked at before anything heavy is loaded.
+
+Whoever misspelt a key hears of it at once: neither torch nor the catalog is imported here. What the names stand for is
+`crest.lab.evidence.study_file`'s to know; the tests hold the lists below to the registries.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from crest.checks.arguments import require, require_choice, require_known
+from crest.lab.own_code import own_code
+from crest.systems.recordings.table import read_table
+
+ENDING = ".toml"
+"""By which `crest run` knows the file of a study."""
+STUDY_ENCODERS = ("pointwise", "local", "gru", "attention", "cnn")
+"""Encoders by name; others are somebody's own code."""
+STUDY_READOUTS = (
+    "mean", "last", "max", "attention", "scored_attention", "gated_attention", "registers", "windowed", "conjunctive", "crest",
+)  # fmt: skip
+REANCHOR = "reanchor"
+"""The remedy that changes a trained model, and so has no runs of its own."""
+STUDY_REMEDY_NAMES = ("none", "ac_coupling", "high_pass", "jitter", "exchange", REANCHOR)
+STUDY_PARTS = ("train", "id", "ood")
+"""What a column of the split may say."""
+_ID_BY = ("block", "recording")
+_WHOLE, _POSITIVE = "be a whole number, 1 or more", "be positive"
+_COLUMNS = ("file", "label", "condition", "events", "proxy", "split")
+_NUMBERS = {
+    "recordings": {
+        "window": _WHOLE,
+        "hop": _WHOLE,
+        "largest": _WHOLE,
+        "sample_rate": _POSITIVE,
+        "resample": _POSITIVE,
+        "id_fraction": "lie in (0, 1)",
+        "gap": "be 0 or more",
+    },
+    "training": {
+        "epochs": _WHOLE,
+        "batch": _WHOLE,
+        "learning_rate": _POSITIVE,
+        "weight_decay": "be 0 or more",
+        "clip": _POSITIVE,
+    },
+}
+"""Keys that hold a number, and what it must be."""
+STUDY_KEYS = {
+    "recordings": (
+        "table", "window", "signals", *_COLUMNS, "ood", "id_by", "id_fraction", "gap", "hop", "sample_rate", "resample", "key",
+        "columns", "channels", "time", "largest",
+    ),
+    "models": ("encoders", "readouts", "remedies", "seeds"),
+    "training": tuple(_NUMBERS["training"]),
+}  # fmt: skip
+"""The keys of each section."""
+
+
+class StudyFileError(ValueError):
+    """Something is wrong with the file of a study; the message begins with the file's name."""
+
+
+def read_study(path: Path) -> dict[str, dict[str, Any]]:
+    """What the file of a study says, section by section, each of its values of the right kind.
+
+    Raises:
+        StudyFileError: A key, a name, a value or a column is wrong, or a file is not there.
+    """
+    if not path.is_file():
+        raise StudyFileError(f"{path} must be the file of a study, and it does not exist")
+    try:
+        with path.open("rb") as file:
+            given = tomllib.load(file)
+        require_known("the file", "section", given, STUDY_KEYS)
+        for section, keys in STUDY_KEYS.items():
+            if not isinstance(given.setdefault(section, {}), dict):
+                raise ValueError(f"{section} must be a section, [{section}], got {given[section]!r}")
+            require_known(f"[{section}]", "key", given[section], keys)
+            for name, rule in _NUMBERS.get(section, {}).items():
+                if name in given[section]:
+                    require(name, given[section][name], rule)
+        _require_recordings(given["recordings"], path.parent)
+        _require_models(given["models"], path.parent)
+    except (ValueError, OSError) as error:
+        raise StudyFileError(f"{path}: {error}") from error
+    return given
+
+
+def study_places(recordings: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
+    """The table, and the folder of the signals; paths begin at the folder of the study.
+
+    Example:
+        >>> study_places({"table": "bench/table.csv"}, Path("studies"))[1].as_posix()
+        'studies/bench'
+    """
+    table = folder / recordings["table"]
+    return table, folder / recordings["signals"] if "signals" in recordings else table.parent
+
+
+def _require_recordings(given: Mapping[str, Any], folder: Path) -> None:
+    for name in ("table", "window"):
+        if name not in given:
+            raise ValueError(f"[recordings] must have {name}, got none")
+    for names, kind in (
+        (("table", "signals"), "a path"),
+        (_COLUMNS, "a column's name"),
+        (("key",), "a name"),
+    ):
+        for name in names:
+            if not isinstance(given.get(name, ""), str):
+                raise ValueError(f"{name} must be {kind}, got {given[name]!r}")
+    for name, kinds, words in (("columns", (str, int), "names or numbers"), ("channels", (str,), "names")):
+        if name in given and not _is_list(given[name], *kinds):
+            raise ValueError(f"{name} must be a list of {words}, got {given[name]!r}")
+    ood = given.get("ood", [])
+    if ood != [] and not _is_list(ood if isinstance(ood, list) else [ood], str, int, float):
+        raise ValueError(f"ood must be a list of conditions, got {ood!r}")
+    if not isinstance(given.get("time", ""), str | int):
+        raise ValueError(f"time must be a column's name or number, or false, got {given['time']!r}")
+    require_choice("id_by", given.get("id_by", _ID_BY[0]), _ID_BY)
+    if "split" in given and ("ood" in given or "condition" in given):
+        raise ValueError("split must come without condition and ood: it says itself which rows are OOD")
+    if "ood" in given and "condition" not in given:
+        raise ValueError("ood must come with condition, the column that it is about")
+    _require_files(given, folder)
+
+
+def _require_files(given: Mapping[str, Any], folder: Path) -> None:
+    """Table and signals are there, the table has the columns, and the one of the split says what it may say."""
+    table, signals = study_places(given, folder)
+    if not table.is_file():
+        raise ValueError(f"table must be a file that exists, got {str(table)!r}")
+    if not signals.is_dir():
+        raise ValueError(f"signals must be a folder that exists, got {str(signals)!r}")
+    found = read_table(table)
+    for name in _COLUMNS:
+        column = given.get(name, name if name in ("file", "label") else None)
+        if column is not None:
+            require_choice(f"{name} names a column of {str(table)!r}: it", column, found.columns)
+    if "split" in given:
+        for cell in sorted({row.cells[given["split"]] for row in found.rows}):
+            require_choice(f"a cell of {given['split']!r}, the column of the split,", cell, STUDY_PARTS)
+
+
+def _require_models(given: Mapping[str, Any], folder: Path) -> None:
+    if "encoders" not in given:
+        raise ValueError("[models] must have encoders, got none")
+    for key in ("encoders", "readouts", "remedies"):
+        if key in given and not _is_list(given[key], str):
+            raise ValueError(f"{key} must be a list of names in [models], got {given[key]!r}")
+    for encoder in given["encoders"]:
+        if ".py:" in encoder:
+            own_code("encoders", encoder, folder)
+        elif ":" not in encoder:
+            require_choice("encoders", encoder, [*STUDY_ENCODERS, "file.py:function"])
+    for readout in given.get("readouts", ()):
+        require_choice("readouts", readout, STUDY_READOUTS)
+    remedies = given.get("remedies", ())
+    for remedy in remedies:
+        require_choice("remedies", remedy, STUDY_REMEDY_NAMES)
+    if REANCHOR in remedies and "none" not in remedies:
+        raise ValueError("remedies must have none beside reanchor, which changes the models without a remedy")
+    _require_seeds(given.get("seeds", 1))
+
+
+def _require_seeds(seeds: object) -> None:
+    if not isinstance(seeds, list):
+        require("seeds", seeds, _WHOLE)
+    elif not seeds:
+        raise ValueError("seeds must be a number of seeds or a list of them, got []")
+    else:
+        for seed in seeds:
+            require("seeds", seed, "be a whole number, 0 or more")
+
+
+def _is_list(value: object, *kinds: type) -> bool:
+    """Whether it is a list with something in it, all of these kinds. For Python true is a number; here it is none."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, kinds) and not isinstance(one, bool) for one in value)
+    )

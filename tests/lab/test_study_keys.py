@@ -1,0 +1,98 @@
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from crest.lab.encoders import ENCODERS
+from crest.lab.evidence.study_file import STUDY_REMEDIES
+from crest.lab.study_keys import (
+    STUDY_ENCODERS,
+    STUDY_KEYS,
+    STUDY_READOUTS,
+    STUDY_REMEDY_NAMES,
+    StudyFileError,
+    read_study,
+)
+from crest.lab.training import Schedule
+from crest.readouts import READOUTS
+from crest.systems.recordings.splits import IdBy
+from crest.systems.recordings.system import RecordingsSystem
+from studies_made import made_study
+
+
+def test_keys_and_names_are_those_of_what_they_stand_for() -> None:
+    assert tuple(ENCODERS) == STUDY_ENCODERS
+    assert tuple(READOUTS) == STUDY_READOUTS
+    assert tuple(STUDY_REMEDIES) == STUDY_REMEDY_NAMES
+    # A study makes these itself: `signals` is the folder, and the table says classes and ID rows.
+    inside = {"folder", "content", "id", "classes"}
+    fields = {field.name for field in dataclasses.fields(RecordingsSystem)} - inside
+    assert {*STUDY_KEYS["recordings"]} == fields | {"signals", "split"}
+    assert {*STUDY_KEYS["training"]} == {field.name for field in dataclasses.fields(Schedule)}
+
+
+def test_what_is_right_is_read_as_it_stands(tmp_path: Path) -> None:
+    found = read_study(made_study(tmp_path, recordings={"time": False, "columns": [0], "ood": "fast"}))
+    assert found["recordings"]["ood"] == "fast"
+    assert (found["models"]["seeds"], found["training"]) == (2, {"epochs": 1})
+    for by in get_args(IdBy):
+        assert read_study(made_study(tmp_path, recordings={"id_by": by}))["recordings"]["id_by"] == by
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recordings": {"time": 1.5}}, "time must be a column's name or number, or false, got 1.5"),
+        ({"recordings": {"label": 3}}, "label must be a column's name, got 3"),
+        ({"recordings": {"columns": "force"}}, "columns must be a list of names or numbers, got 'force'"),
+        ({"recordings": {"columns": [True]}}, "columns must be a list of names or numbers, got"),
+        ({"recordings": {"channels": [1]}}, "channels must be a list of names, got"),
+        ({"recordings": {"ood": [True]}}, "ood must be a list of conditions, got"),
+        ({"recordings": {"id_by": "recordings"}}, "id_by must be one of block, recording, got 'recordings': did you mean 'recording'?"),
+        ({"recordings": {"id_fraction": 1}}, r"id_fraction must lie in \(0, 1\), got 1"),
+        ({"models": {"encoders": None}}, r"\[models\] must have encoders, got none"),
+        ({"models": {"seeds": []}}, r"seeds must be a number of seeds or a list of them, got \[\]"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_kind_is_refused_by_its_key(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StudyFileError, match=rf"my_study.toml: {message}"):
+        read_study(made_study(tmp_path, **changes))
+
+
+@pytest.mark.parametrize("command", ["run", "status", "report"])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recordings": {"labels": "label"}}, "[recordings] has no key labels; it has"),
+        ({"recordings": {"label": "labels"}}, "got 'labels': did you mean 'label'?"),
+        ({"models": {"encoders": ["gone.py:make"]}}, "encoders must name a file that exists, got 'gone.py'"),
+    ],
+)
+def test_a_wrong_file_is_told_without_torch_and_the_catalog(
+    tmp_path: Path, command: str, changes: dict[str, Any], message: str
+) -> None:
+    path = made_study(tmp_path, **changes)
+    code = (
+        f"import sys, crest.lab.cli\nsys.argv = ['crest', {command!r}, {str(path)!r}]\n"
+        "try: crest.lab.cli.main()\nexcept SystemExit as ended: print(ended.code)\n"
+        "heavy = {'torch', 'scipy', 'matplotlib', 'numba', 'plotly', 'crest.lab.evidence'}\n"
+        "print(heavy & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "set()"]
+    assert message in done.stderr
+
+
+def test_a_misspelt_experiment_is_told_as_soon() -> None:
+    code = (
+        "import sys, crest.lab.cli\nsys.argv = ['crest', 'run', 'mian']\n"
+        "try: crest.lab.cli.main()\nexcept SystemExit: print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    assert "did you mean 'main'?" in done.stderr
