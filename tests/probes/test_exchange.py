@@ -387,3 +387,35 @@ def test_messages(changes: dict[str, object], message: str) -> None:
 def test_the_function_must_be_one() -> None:
     with pytest.raises(ValueError, match=r"^function must be callable, got str"):
         exchange_test("model", torch.zeros(4, 20, 1))
+
+
+def test_a_reader_of_waves_is_told_where_whole_backgrounds_do_not_fit() -> None:
+    """Events at the crest of a wave: on another's wave they are off their place, and the reader of the event looks like one of
+    the background; with the spectrum alone exchanged it does not, and the reader of the wave's size still does."""
+    generator = torch.Generator().manual_seed(0)
+    time = torch.arange(256) / 256
+    size, knock = 1 + torch.rand(2, 64, generator=generator)
+    phase = 2 * torch.pi * torch.rand(64, 1, generator=generator)
+    waves = torch.cos(2 * torch.pi * 4 * time + phase)
+    x = size[:, None] * waves
+    place = waves[:, 64:192].argmax(1) + 64
+    for row, at in enumerate(place.tolist()):
+        x[row, at - 1 : at + 2] += knock[row]
+    x = x[..., None]
+
+    def at_the_crest(x: torch.Tensor) -> torch.Tensor:
+        """The knock above the largest wave of the first quarter, which reads both parts together."""
+        return x[:, 64:192, 0].amax(1) - x[:, :64, 0].amax(1)
+
+    whole = exchange_test(at_the_crest, x)
+    spectra = exchange_test(at_the_crest, x, lent="spectrum")
+    assert whole.transient < 0.8 < spectra.transient
+    assert (whole.lent, spectra.lent) == ("background", "spectrum")
+    assert "spectra alone" in repr(spectra)
+    assert exchange_test(lambda x: x.std((1, 2)), x, lent="spectrum").background > 0.7
+
+
+@pytest.mark.unchecked
+def test_what_is_lent_is_one_of_two() -> None:
+    with pytest.raises(ValueError, match=r"^lent must be one of background, spectrum, got 'phase'"):
+        exchange_test(lambda x: x.mean((1, 2)), torch.randn(4, 30, 1), lent="phase")  # type: ignore[arg-type]

@@ -116,7 +116,12 @@ def test_each_epoch_is_logged_as_the_exchange_test_says() -> None:
 
     with crest.probes.evaluating(model):
         tested = crest.exchange_test(
-            lambda x: model(x.mT), HELD[0].mT, targets=HELD[1], batch_size=64, trajectories=24
+            lambda x: model(x.mT),
+            HELD[0].mT,
+            targets=HELD[1],
+            batch_size=64,
+            trajectories=24,
+            lent="spectrum",
         )
     assert rows[1].exchange == tested
     for name, value in rows[1].to_dict("").items():

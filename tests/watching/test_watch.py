@@ -53,7 +53,7 @@ def test_a_row_is_what_the_exchange_test_and_the_audit_say() -> None:
         return model(x.mT)
 
     with crest.probes.evaluating(model):
-        tested = crest.exchange_test(function, X.mT, targets=Y, batch_size=64, seed=3)
+        tested = crest.exchange_test(function, X.mT, targets=Y, batch_size=64, seed=3, lent="spectrum")
     (row,) = watch.history
     assert row.exchange == tested
     for name in ("transient", "background", "interaction", "moved", "exchanged_error"):
