@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crest.auditing.verdict import MOVES, AuditVerdict, verdict_of
+from crest.auditing.verdict import FOLLOWS, AuditVerdict, verdict_of
 from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named
@@ -20,6 +20,7 @@ from crest.lab.evidence.remedy_runs import (
     RemedyPlace,
     each_outcome,
     seed_by_seed,
+    seen_by_spectra,
     tested,
 )
 from crest.lab.evidence.settings import THREE
@@ -30,8 +31,6 @@ from crest.lab.runs.spec import RunSpec
 # our choice: docs/choices.md#audit-answers
 _HOLDS = 0.25
 _BREAKS = 0.5
-_LOOKED_AT = (0,)
-"""Seeds whose verdicts had been seen when the threshold was set."""
 
 _SUPERVISED: dict[str, Any] = {
     "readout": "scored_attention",
@@ -77,6 +76,7 @@ def _supervised_runs(place: RemedyPlace) -> tuple[RunSpec, ...]:
 
 
 def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
+    """The models of a place that were measured as the audit measures: with spectra exchanged."""
     models = [
         (way, seed, one)
         for way, by_seed in each_outcome(found, place).items()
@@ -85,11 +85,20 @@ def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
     if place in _TAUGHT:
         for record in found.of(**place.fields, **{key: _SUPERVISED[key] for key in ("readout", "objective")}):
             if record.exchange is not None:
-                one = ModelOutcome(id=record.score.id, ood=record.score.ood, shares=record.exchange)
+                one = ModelOutcome(
+                    id=record.score.id, ood=record.score.ood, shares=record.exchange, spectral=record.spectral
+                )
                 models.append(("taught the events", record.spec.seed, one))
     return [
-        _Audited(place=place, way=way, seed=seed, outcome=one, verdict=verdict_of(tested(one.shares)))
+        _Audited(
+            place=place,
+            way=way,
+            seed=seed,
+            outcome=one,
+            verdict=verdict_of(tested(seen_by_spectra(one).shares)),
+        )
         for way, seed, one in models
+        if one.spectral is not None
     ]
 
 
@@ -123,14 +132,14 @@ def _verdict_table(name: str, caption: str, everywhere: Mapping[RemedyPlace, lis
 def _chart(models: Sequence[_Audited]) -> Chart:
     panels = []
     for system in dict.fromkeys(one.place.system for one in models):
-        there = [one for one in models if one.place.system == system and one.outcome.shares.moved is not None]
+        there = [one for one in models if one.place.system == system]
         series = []
         for verdict, colour in _COLOURS.items():
             said = [one for one in there if one.verdict == verdict]
             series.append(
                 Series(
                     name=f"audit: {verdict}",
-                    x=[one.outcome.shares.moved or 0.0 for one in said],
+                    x=[1 - seen_by_spectra(one.outcome).shares.transient for one in said],
                     y=[one.added for one in said],
                     look="points",
                     colour=colour,
@@ -140,13 +149,13 @@ def _chart(models: Sequence[_Audited]) -> Chart:
         panels.append(
             Panel(
                 title=named(system),
-                x_label="how far others' backgrounds move the predictions",
+                x_label="share that does not follow the transient",
                 y_label="error that the change adds",
                 series=tuple(series),
                 marks=(
                     Mark(name="holds", axis="y", at=_HOLDS),
                     Mark(name="breaks", axis="y", at=_BREAKS),
-                    Mark(name="moves", axis="x", at=MOVES, colour="quiet"),
+                    Mark(name="the audit's limit", axis="x", at=1 - FOLLOWS, colour="quiet"),
                 ),
             )
         )
@@ -159,8 +168,8 @@ def _chart(models: Sequence[_Audited]) -> Chart:
 
 
 def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
-    """The verdicts, on seeds that were not looked at when the audit's threshold was set."""
-    clear = [one for one in models if one.answer != "unclear" and one.seed not in _LOOKED_AT]
+    """The verdicts on every model that was measured so."""
+    clear = [one for one in models if one.answer != "unclear"]
     holding = [one for one in clear if one.answer == "events"]
     if not clear or not holding:
         nothing = "no model that holds" if clear else "no model with a clear answer"
@@ -176,13 +185,13 @@ def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
             f"{len(clear) - right - wrong}",
             holds=share >= 0.95 and wrong <= 0.02 * len(clear),
             partly=share >= 0.5 and wrong <= 0.05 * len(clear),
-            bar="right about 95 % of the clear ones and wrong about 2 % at most; seed 0 set the threshold and does not count",
+            bar="right about 95 % of the clear ones and wrong about 2 % at most",
         ),
         _ALARMS.judged(
             f"{alarms} of {len(holding)} ({of_holding:.1%})",
             holds=of_holding <= 0.02,
             partly=of_holding <= 0.04,
-            bar="2 % or less of the models that hold, seed 0 left out",
+            bar="2 % or less of the models that hold",
         ),
     )
 
@@ -195,43 +204,28 @@ def _tally(clear: Sequence[_Audited]) -> tuple[int, int, int]:
 
 
 def _so_far(models: Sequence[_Audited]) -> Table:
-    """The same counts over all seeds and over those that count, whatever is there."""
+    """The same counts by system and over both, whatever is there."""
+    systems = dict.fromkeys(one.place.system for one in models)
+    groups = {named(system): [one for one in models if one.place.system == system] for system in systems}
     rows = []
-    for name, some in (
-        ("all seeds", models),
-        ("without seed 0", [one for one in models if one.seed not in _LOOKED_AT]),
-    ):
+    for name, some in {**groups, "both": list(models)}.items():
         clear = [one for one in some if one.answer != "unclear"]
         right, wrong, alarms = _tally(clear)
         holding = sum(one.answer == "events" for one in clear)
-        unclear = len(clear) - right - wrong
-        rows.append(
-            (
-                name,
-                f"{len(some)}",
-                f"{len(clear)}",
-                f"{right}",
-                f"{unclear}",
-                f"{wrong}",
-                f"{alarms} of {holding}",
-            )
-        )
+        counts = (len(some), len(clear), right, len(clear) - right - wrong, wrong)
+        rows.append((name, *map(str, counts), f"{alarms} of {holding}"))
     return Table(
         name="so far",
         caption="Models of the simulators, those with a clear answer, and how many of these the audit is right, unclear and wrong "
-        "about. A false alarm: a model that holds is said to read the background. Seed 0 was seen when the threshold was set.",
-        header=("seeds", "models", "clear", "right", "unclear", "wrong", "false alarms"),
+        "about. A false alarm: a model that holds is said to read the background.",
+        header=("system", "models", "clear", "right", "unclear", "wrong", "false alarms"),
         rows=tuple(rows),
     )
 
 
 def _thresholds(models: Sequence[_Audited]) -> Table:
     return threshold_table(
-        [
-            ClearCase(one.outcome, one.answer == "background", one.seed in _LOOKED_AT)
-            for one in models
-            if one.answer != "unclear"
-        ]
+        [ClearCase(one.outcome, one.answer == "background") for one in models if one.answer != "unclear"]
     )
 
 
@@ -255,8 +249,8 @@ def _show(found: Found) -> Shown:
         notes=(
             "The verdict is that of `crest.audit` on the ID split: it comes from the exchange test, and sees no label and no event.",
             f"The models are those of the remedies, {REANCHORED} ones among them, and some whose attention was taught the events.",
-            "The audit's threshold was set on development seeds, after errors and verdicts of the first reported seed had been seen: "
-            "that seed does not count.",
+            "Models count that were measured with spectra exchanged, as the audit does it: the first seed was not. The audit's threshold "
+            "was set on 54 models of development seed 1000, before any reported model had been measured so.",
             "With the cue on the event a model can read the event and still break: no test of this kind can see that.",
         ),
     )

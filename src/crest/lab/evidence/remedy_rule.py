@@ -38,6 +38,10 @@ ERROR_CLAIM = Claim(
     "and nowhere more than 5 % worse",
     paper=BEYOND,
 )
+SPECTRA_CLAIM = Claim(
+    text="The rule by exchanged spectra is at least 30 % better than plain attention in the median place, and nowhere more than 5 % worse",
+    paper=BEYOND,
+)
 PICK_CLAIMS = (_NEVER_WORSE, _BETTER, _NEAR_BEST, _HALVES)
 """What is claimed of the picks, before anything is measured."""
 
@@ -169,15 +173,15 @@ def judged_picks(picks: Sequence[Picked]) -> tuple[Claim, ...]:
     )
 
 
-def judged_by_error(picks: Sequence[Picked]) -> Claim:
-    """The verdict on the picks by the error on exchanged backgrounds alone."""
+def judged_in_short(claim: Claim, picks: Sequence[Picked]) -> Claim:
+    """The verdict on picks by another number than the rule's, in one claim; unjudged while a place is missing."""
     if len(picks) < len(TEN_PLACES):
-        return ERROR_CLAIM
+        return claim
     worst = max(picks, key=lambda pick: pick.change)
     median, regret = (
         statistics.median(getattr(pick, part) for pick in picks) for part in ("change", "regret")
     )
-    return ERROR_CLAIM.judged(
+    return claim.judged(
         f"median {percent(median, 1)}, worst {percent(worst.change, 1)} with {worst.place.name}, "
         f"median regret {percent(regret, 1)}",
         holds=median <= -0.3 and worst.change <= 0.05,

@@ -126,6 +126,8 @@ class ModelOutcome:
     id: float
     ood: float
     shares: Shares
+    spectral: Shares | None = None
+    """The same with spectra alone exchanged; None where that was not measured."""
 
 
 RemedyModels: TypeAlias = Mapping[str, Mapping[int, ModelOutcome]]
@@ -155,7 +157,24 @@ def _outcome(record: Record, remedy: str) -> ModelOutcome:
     source = record.reanchored if remedy == REANCHORED else record
     if source is None or source.exchange is None:
         raise ValueError(f"record must have been measured by exchange, got {record.id}")
-    return ModelOutcome(id=source.score.id, ood=source.score.ood, shares=source.exchange)
+    return ModelOutcome(
+        id=source.score.id, ood=source.score.ood, shares=source.exchange, spectral=source.spectral
+    )
+
+
+def by_spectra(models: RemedyModels) -> RemedyModels:
+    """The models with the shares of exchanged spectra in the place of those of backgrounds, on the seeds that have them for all remedies."""
+    shared = [seed for seed in models[PLAIN] if all(by[seed].spectral is not None for by in models.values())]
+    if not shared:
+        return {}
+    return {name: {seed: seen_by_spectra(by[seed]) for seed in shared} for name, by in models.items()}
+
+
+def seen_by_spectra(one: ModelOutcome) -> ModelOutcome:
+    """One model in this way."""
+    if one.spectral is None:
+        raise ValueError("one must have been measured with exchanged spectra, got None")
+    return dataclasses.replace(one, shares=one.spectral)
 
 
 def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
