@@ -79,7 +79,7 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
     if "traces" in spec.measures:
         measured["traces"] = _traces(spec, numbers)
     if "exchange" in spec.measures:
-        measured["exchange"] = _shares(numbers.transient)
+        measured["exchange"] = measured["spectral"] = _shares(numbers.transient)
         measured["seconds"] = {"data": 0.0, "training": 1.0, "measuring": 1.0, "exchange": 0.5}
     if "attribution" in spec.measures:
         measured["attributions"] = {
@@ -89,7 +89,11 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
     if "reanchor" in spec.measures:
         seen, unseen, transient = numbers.again
         measured["reanchored"] = ReanchoredScore(
-            score=Score(id=seen, ood=unseen), exchange=_shares(transient), budget="pooled", leave_one_out=seen
+            score=Score(id=seen, ood=unseen),
+            exchange=_shares(transient),
+            budget="pooled",
+            leave_one_out=seen,
+            spectral=_shares(transient),
         )
     if spec.readout == "crest":
         budget = Budget(epsilon=numbers.epsilon, alpha=0.5, width=0.1, tail=0.1, selected=numbers.epsilon)
