@@ -112,11 +112,13 @@ def test_functions_are_tested_on_the_inputs() -> None:
     x, _ = signals()
     found = choose({"event": Candidate(event, 0.2), "level": (level, 0.1)}, x)
     assert found.name == "event"
-    assert found.candidates["event"].exchange == crest.exchange_test(event, x)
+    assert found.candidates["event"].exchange == crest.exchange_test(event, x, lent="spectrum")
     options = {"kind": "slow", "sigma": 4.0, "trajectories": 40, "block": 8, "bootstrap": 50, "seed": 3}
     mask = torch.ones(96, 80).bool()
     masked = choose({"event": (event, 0.2)}, x, mask=mask, **options)
-    assert masked.candidates["event"].exchange == crest.exchange_test(event, x, mask=mask, **options)
+    assert masked.candidates["event"].exchange == crest.exchange_test(
+        event, x, lent="spectrum", mask=mask, **options
+    )
 
 
 def test_conditions_are_shown_and_do_not_decide() -> None:
@@ -127,7 +129,7 @@ def test_conditions_are_shown_and_do_not_decide() -> None:
         "level": Candidate(level, 0.1),
         "done": Candidate(exchange=of_share(0.95), id_error=0.3),
     }
-    found = choose(candidates, x, conditions=iter(loads), targets=y)
+    found = choose(candidates, x, lent="background", conditions=iter(loads), targets=y)
     assert found.name == "event"
     assert found.candidates["event"].condition_errors == {
         "high": pytest.approx(0, abs=1e-6),
@@ -168,6 +170,10 @@ def test_it_prints_one_table() -> None:
         (
             {"candidates": {"a": (of_share(0.9), 0.1), "b": (of_share(0.9, "slow"), 0.1)}},
             "^candidates must be tested with one kind of background, got core, slow",
+        ),
+        (
+            {"candidates": {"a": (of_share(0.9), 0.1), "b": (event, 0.1)}},
+            "^candidates must be tested with one thing lent, got background and spectrum: lent= says",
         ),
         ({"least": 1.5}, r"^least must lie in \[0, 1\], got 1.5"),
         ({"margin": -0.1}, r"^margin must lie in \[0, 1\], got -0.1"),

@@ -14,6 +14,7 @@ from crest.checks.arguments import require, require_choice
 from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_per_trajectory, require_tensor
 from crest.conditions import errors_by_condition
+from crest.probes.crossing import Lent
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, exchange_test
 from crest.probes.exchanged import Exchange
@@ -31,6 +32,7 @@ def choose(
     inputs: Tensor | None = None,
     *,
     kind: str = "core",
+    lent: Lent = "spectrum",
     mask: Tensor | None = None,
     least: float = LEAST,
     margin: float = MARGIN,
@@ -62,6 +64,7 @@ def choose(
             and ID error.
         inputs: (N, T, C), as in training, for the exchange test; not needed where all tests are done.
         kind: kind of background, as in `crest.background.split`.
+        lent: what of a background is exchanged, as in `crest.exchange_test`.
         mask: (N, T), True where a step is valid.
         least: the share of the variance that must follow the transient.
         margin: how far below the highest transient share a candidate may be.
@@ -109,7 +112,7 @@ def choose(
                 raise ValueError(f"inputs must be given for the exchange test of {name!r}, got None")
             try:
                 found[name] = exchange_test(
-                    one.function, inputs, kind=kind, mask=mask, targets=targets, error=error, sigma=sigma,
+                    one.function, inputs, kind=kind, lent=lent, mask=mask, targets=targets, error=error, sigma=sigma,
                     trajectories=trajectories, block=block, batch_size=batch_size, bootstrap=bootstrap, seed=seed,
                 )  # fmt: skip
             except ValueError as refused:
@@ -117,6 +120,11 @@ def choose(
     kinds = sorted({exchange.kind for exchange in found.values()})
     if len(kinds) > 1:
         raise ValueError(f"candidates must be tested with one kind of background, got {', '.join(kinds)}")
+    lents = sorted({exchange.lent for exchange in found.values()})
+    if len(lents) > 1:
+        raise ValueError(
+            f"candidates must be tested with one thing lent, got {' and '.join(lents)}: lent= says which for functions"
+        )
     by_condition: dict[str, dict[Hashable, float]] = {}
     if conditions is not None and targets is not None:
         if inputs is None:
