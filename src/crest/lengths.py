@@ -24,7 +24,7 @@ def mask_from(
         channels_first: whether the inputs are (B, C, T), where that is known.
 
     Example:
-        >>> mask_from(torch.tensor([2, 1]), torch.zeros(2, 4, 2)).tolist()
+        >>> mask_from(torch.tensor([2, 1]), torch.zeros(2, 4, 1)).tolist()
         [[True, True, False, False], [True, False, False, False]]
     """
     if lengths.dtype == torch.bool or lengths.is_floating_point() or lengths.is_complex():
