@@ -220,7 +220,11 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
         name: functools.partial(_whole, experiment="remedies", name=name)
         for name in ("which", "by encoder", "without help")
     },
-    "docs/remedies.md": {"remedies": remedies_by_place, "rule": rule_by_place},
+    "docs/remedies.md": {
+        "remedies": remedies_by_place,
+        "rule": rule_by_place,
+        "spectra": functools.partial(_whole, experiment="remedies", name="spectra"),
+    },
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }
 """Pages, and what stands between the markers of each name."""
