@@ -231,6 +231,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             for name in ("error_rate", "macro_f1")
         },
         "rmse": {"prediction": torch.rand(6), "target": torch.rand(6)},
+        "signal_budget": {"signals": series(), "mask": mask(), "config": crest.CrestConfig()},
         "backend": {"name": "auto"},
         "serves": {"features": series()},
         "slot_for": {

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         ScoredAttentionReadout,
         WindowedReadout,
         make_readout,
+        signal_budget,
     )
     from crest.remedies import (
         ExchangeBackground,
@@ -181,5 +182,6 @@ __all__ = [
     "replace_pooling",
     "saliency",
     "scores_at",
+    "signal_budget",
     "theory",
 ]

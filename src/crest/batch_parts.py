@@ -117,7 +117,7 @@ def parts_of(
     if inputs is None or inputs.ndim != 3 or 0 in inputs.shape[1:]:
         got = "none" if inputs is None else tuple(inputs.shape)
         single = (
-            ", which is a single trajectory: stack some of them, or give a DataLoader"
+            ", which is a single trajectory: stack some of them, or give a DataLoader. Windows of one channel: x[..., None]"
             if inputs is not None and inputs.ndim == 2
             else ""
         )
@@ -138,6 +138,13 @@ def parts_of(
 
 def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argument: str) -> None:
     """Refuse (inputs, lengths, targets): lengths, unlike most targets, reach the last step of a padded batch."""
+    longest = int(lengths.max()) if len(lengths) and not lengths.is_floating_point() else 0
+    if 0 < 2 * longest <= max(inputs.shape[1:]):
+        warnings.warn(
+            f"the third part of {argument} is read as lengths, up to {longest} of {max(inputs.shape[1:])} steps; if it is something "
+            "else, leave it out",
+            stacklevel=2,
+        )
     if (
         targets is None
         or targets.shape != lengths.shape
@@ -145,8 +152,8 @@ def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argu
         or not len(targets)
     ):
         return
-    longest = int(targets.max())
-    if longest in inputs.shape[1:] and longest > int(lengths.max()):
+    first = int(targets.max())
+    if first in inputs.shape[1:] and first > int(lengths.max()):
         raise ValueError(f"{argument} seem to hold (inputs, lengths, targets); {ORDER}")
 
 

@@ -14,7 +14,7 @@ from crest.checks.arguments import require, require_choice
 from crest.checks.doors import door_leaving
 from crest.checks.tensors import as_per_trajectory, require_tensor
 from crest.conditions import errors_by_condition
-from crest.probes.crossing import Lent
+from crest.probes.crossing import LENT, Lent
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, exchange_test
 from crest.probes.exchanged import Exchange
@@ -97,6 +97,7 @@ def choose(
     require("margin", margin, "lie in [0, 1]")
     require("cost", cost, "be 1 or more")
     require_choice("by", by, ("share", "error"))
+    require_choice("lent", lent, LENT)
     if conditions is not None and targets is None:
         raise ValueError("targets must be given with conditions, got None")
     if targets is not None and inputs is not None:

@@ -38,10 +38,21 @@ def made(transient: float, background: float, moved: float, width: float = 0.05)
         (made(0.77, 0.05, 0.3), "unclear"),
         (made(0.7, 0.1, 0.3), "background"),
         (made(0.2, 0.75, 1.2), "background"),
-        (made(0.4, 0.0, 2.0), "background"),
+        (made(0.4, 0.2, 2.0), "background"),
+        (made(0.4, 0.0, 2.0), "unclear"),
         (made(math.nan, math.nan, math.nan), "unclear"),
     ],
-    ids=["follows", "unsure", "just above", "just below", "less", "background", "both together", "constant"],
+    ids=[
+        "follows",
+        "unsure",
+        "just above",
+        "just below",
+        "less",
+        "background",
+        "some of both",
+        "both together",
+        "constant",
+    ],
 )
 def test_the_verdict(exchange: Exchange, verdict: str) -> None:
     assert found(exchange, level=None, sharp=1.0, core_credit=None, deletion=None).verdict == verdict
@@ -91,3 +102,11 @@ def test_without_a_core_the_tool_is_the_wrong_one() -> None:
 def test_neither_alone_is_explained() -> None:
     finding = found(made(0.4, 0.0, 2.0), level=None, sharp=1.0, core_credit=None, deletion=None)
     assert "neither alone" in finding.reasons[1]
+
+
+def test_few_trajectories_and_a_limit_in_the_interval_are_told() -> None:
+    few = found(made(0.2, 0.75, 1.2), level=None, sharp=1.0, core_credit=None, deletion=None, few=True)
+    assert few.reasons[0].startswith("Fewer than 8 trajectories")
+    near = found(made(0.83, 0.05, 0.3), level=None, sharp=1.0, core_credit=None, deletion=None)
+    assert near.verdict == "unclear"
+    assert "limit of 80%" in near.reasons[1]

@@ -1,9 +1,13 @@
 """Sharing a batch among threads: every trajectory once, on torch's own threads, with errors that are seen."""
 
 import multiprocessing
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,3 +110,35 @@ def test_a_forked_process_does_not_wait_for_threads_that_it_lacks() -> None:
         child.kill()
         pytest.fail("the forked process hangs")
     assert results.get() == [1] * 6
+
+
+def test_an_interrupt_at_the_door_is_not_lost(tmp_path: Path) -> None:
+    """ctypes prints and drops what is raised before a callback's first line: the caller must hear of it."""
+    if torch_threads() is None:
+        pytest.skip("this build of torch has no GNU OpenMP")
+    script = tmp_path / "loop.py"
+    script.write_text(
+        "import signal, sys, torch\n"
+        "from crest.ops.threads import on_threads\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "torch.set_num_threads(2)\n"
+        "on_threads(lambda begin, end: None, 4)\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        "    while True:\n"
+        "        on_threads(lambda begin, end: None, 4)\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(7)\n"
+    )
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(0.05)
+            child.send_signal(signal.SIGINT)
+            try:
+                assert child.wait(20) == 7
+            finally:
+                child.kill()

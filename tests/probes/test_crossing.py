@@ -46,9 +46,28 @@ def test_a_lender_of_another_length_lends_by_frequency(steps: int) -> None:
     lender = wave(4 * steps / STEPS, 0.0, 3.0, 1.0, steps)
     made = with_spectrum(wave(4, 0.3, 1.0, 0.0), lender)
     sizes = np.abs(np.fft.rfft(made[:, 0].numpy()))
-    assert sizes[4] * 2 / STEPS == pytest.approx(3.0)
     assert sizes[1:].argmax() == 3
     assert float(made.mean()) == pytest.approx(1.0)
+    assert float(made.std(correction=0)) == pytest.approx(3.0 / 2**0.5)
+
+
+@pytest.mark.parametrize("steps", [20, 63, 64, 200])
+def test_a_constant_lender_gives_a_constant(steps: int) -> None:
+    made = with_spectrum(signals()[0], torch.full((steps, 2), 10.0, dtype=torch.float64))
+    torch.testing.assert_close(made, torch.full((STEPS, 2), 10.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("steps", [60, 100, 300])
+def test_noise_of_another_length_keeps_its_deviation(steps: int) -> None:
+    noise = torch.randn(2, steps, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    made = with_spectrum(signals()[:2, :, :1], noise)
+    torch.testing.assert_close(made.std(1, correction=0), noise.std(1, correction=0))
+
+
+def test_a_resting_background_gets_no_event_of_the_lenders_making() -> None:
+    noise = torch.randn(STEPS, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    made = with_spectrum(torch.full((STEPS, 1), 5.0, dtype=torch.float64), noise)
+    torch.testing.assert_close(made, noise)
 
 
 def test_a_lender_of_twice_the_length_lends_the_same() -> None:

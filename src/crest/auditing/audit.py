@@ -87,6 +87,8 @@ def audit(
         >>> audit(lambda x: x.mean((1, 2)), x).verdict, audit(lambda x: x[:, 52, 0] - x[:, 20, 0], x).verdict
         ('background', 'events')
     """
+    if isinstance(model, type):
+        raise ValueError(f"model must be an instance, got the class {model.__name__}: call it to make one")
     if not callable(model):
         raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
     require("batch_size", batch_size, "be a whole number, 1 or more")

@@ -14,6 +14,7 @@ AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 FOLLOWS = 0.8
 LEVEL_PART = 0.7
 TANGLED = 0.3
+MOSTLY = 0.5
 SHARP = 0.5
 FEWEST = 8
 LENT_BY_AUDIT: Lent = "spectrum"
@@ -42,7 +43,8 @@ def found(
     """The finding.
 
     The exchange test decides, since it asks the model itself. Events: 0.8 of the variance or more follows the transient.
-    Background: less does. The whole interval must agree; else it is unclear. The rest is said beside it.
+    Background: less does, and no more than half follows both together. The whole interval must agree; else it is unclear. The
+    rest is said beside it.
 
     Args:
         exchange: the exchange test, of spectra.
@@ -55,6 +57,10 @@ def found(
     """
     verdict = verdict_of(exchange, few=few)
     reasons = [_exchange_words(exchange)]
+    if few:
+        reasons.insert(0, f"Fewer than {FEWEST} trajectories tell too little for a verdict.")
+    elif verdict == "unclear" and exchange.transient_interval[1] >= FOLLOWS:
+        reasons.append(f"The limit of {FOLLOWS:.0%} lies in this interval: more trajectories may tell.")
     if core_credit is not None:
         share, chance = core_credit
         times = share / chance if chance > 0 else 0.0
@@ -93,7 +99,10 @@ def verdict_of(exchange: Exchange, *, few: bool = False) -> AuditVerdict:
     if few or not exchange.varies:
         return "unclear"
     low, high = exchange.transient_interval
-    return "events" if low >= FOLLOWS else "background" if high < FOLLOWS else "unclear"
+    if low >= FOLLOWS:
+        return "events"
+    # Mostly both together, such as a load that scales the event: that may be right to read.
+    return "background" if high < FOLLOWS and exchange.interaction <= MOSTLY else "unclear"
 
 
 def _exchange_words(exchange: Exchange) -> str:

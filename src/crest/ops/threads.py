@@ -9,8 +9,10 @@ import ctypes
 import functools
 import itertools
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,8 +26,9 @@ _PROCESS = os.getpid()
 
 def on_threads(kernel: Callable[..., None], trajectories: int, *arguments: Any) -> None:
     """Run `kernel(begin, end, *arguments)` over all trajectories, on as many threads as torch uses."""
-    threads = min(torch.get_num_threads(), trajectories)
-    if threads <= 1:
+    # As many as torch itself asks for: OpenMP ends and makes threads anew where the number changes.
+    threads = torch.get_num_threads()
+    if min(threads, trajectories) <= 1:
         kernel(0, trajectories, *arguments)
         return
     parts = min(_PARTS * threads, trajectories)
@@ -52,12 +55,16 @@ def on_threads(kernel: Callable[..., None], trajectories: int, *arguments: Any) 
 @functools.cache
 def torch_threads() -> Callable[[Callable[[], None], int], None] | None:
     """A function that runs another at once on so many of torch's threads, the caller among them; None if out of reach."""
-    if "OpenMP" not in torch.__config__.parallel_info():
+    if "ATen parallel backend: OpenMP" not in torch.__config__.parallel_info():
+        return None
+    # The one that torch brings and has loaded: another OpenMP would be a second pool.
+    folder = Path(torch.__file__).parent
+    brought = [*folder.glob("lib/libgomp*.so*"), *folder.parent.glob("torch.libs/libgomp*.so*")]
+    if not brought:
         return None
     try:
-        # Torch loads its OpenMP so that every library sees it.
-        parallel = ctypes.CDLL(None).GOMP_parallel
-    except (AttributeError, OSError, TypeError):
+        parallel = ctypes.CDLL(str(brought[0])).GOMP_parallel
+    except (AttributeError, OSError):
         return None
     loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     parallel.argtypes = (loop, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
@@ -65,6 +72,7 @@ def torch_threads() -> Callable[[Callable[[], None], int], None] | None:
 
     def run(work: Callable[[], None], threads: int) -> None:
         raised: list[BaseException] = []
+        finished: set[int] = set()
 
         def guarded(_: int | None) -> None:
             # An exception cannot pass through OpenMP.
@@ -72,10 +80,18 @@ def torch_threads() -> Callable[[Callable[[], None], int], None] | None:
                 work()
             except BaseException as error:
                 raised.append(error)
+            finished.add(threading.get_ident())
 
         parallel(loop(guarded), None, threads, 0)
-        if raised:
-            raise raised[0]
+        try:
+            if raised:
+                raise raised[0]
+            if threading.get_ident() not in finished:
+                # Ctrl-C at the door of the function is printed and dropped by ctypes: its work was not done.
+                raise KeyboardInterrupt
+        finally:
+            # An error's traceback holds this frame, which would hold the error.
+            raised.clear()
 
     return run
 

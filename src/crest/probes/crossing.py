@@ -13,6 +13,11 @@ Lent: TypeAlias = Literal["background", "spectrum"]
 """What a trajectory gets of another: the background whole, or how large each of its frequencies is, the level included."""
 LENT: tuple[Lent, ...] = ("background", "spectrum")
 
+# Below this share of the largest a frequency is rounding noise of float32, and has no phase.
+# our choice: docs/choices.md#spectra
+_LACKS = 1e-6
+_TINY = 1e-30
+
 
 class Crossed:
     """Signals, separated once, and what a function is asked about: the arguments of one call each.
@@ -85,25 +90,37 @@ def with_spectrum(own: Tensor, lender: Tensor) -> Tensor:
         tensor([5., 3., 1., 3., 5., 3., 1., 3.])
     """
     steps, others = own.shape[-2], lender.shape[-2]
-    course, sizes = torch.fft.rfft(own, dim=-2), torch.fft.rfft(lender, dim=-2)
-    # A size is a sum over the steps.
-    level, sizes = sizes[..., :1, :] * (steps / others), sizes.abs() * (steps / others)
+    course, given = torch.fft.rfft(own, dim=-2), torch.fft.rfft(lender, dim=-2)
     if others != steps:
-        sizes = _read_off(sizes, torch.arange(course.shape[-2], device=own.device) * (others / steps))
-    # Not by angles: a frequency of size zero has none.
+        given = _read_off(given, torch.arange(course.shape[-2], device=own.device) * (others / steps))
+    # A frequency that the own background lacks has no phase: it comes with the lender's. All at phase zero would make a peak.
     length = course.abs()
-    phases = torch.where(length > 0, course / torch.where(length > 0, length, 1.0), 1.0)
-    made: Tensor = torch.fft.irfft(torch.cat([level, (sizes * phases)[..., 1:, :]], -2), n=steps, dim=-2)
-    return made
+    has = length > _LACKS * length.amax(-2, keepdim=True)
+    made = torch.where(has, given.abs() * course / torch.where(has, length, 1.0), given)
+    waves: Tensor = torch.fft.irfft(
+        torch.cat([torch.zeros_like(made[..., :1, :]), made[..., 1:, :]], -2), n=steps, dim=-2
+    )
+    if others != steps:
+        # Sizes between two frequencies are not those of noise, nor of a tone: the deviation is the lender's.
+        wanted, have = (one.std(-2, correction=0, keepdim=True) for one in (lender, waves))
+        waves = waves * torch.where(have > 0, wanted / torch.where(have > 0, have, 1.0), 0.0)
+    return waves + lender.mean(-2, keepdim=True)
 
 
-def _read_off(sizes: Tensor, places: Tensor) -> Tensor:
-    """The sizes (..., F, C) at places between whole numbers; the last one is held."""
-    places = places.clamp(max=sizes.shape[-2] - 1)
+def _read_off(given: Tensor, places: Tensor) -> Tensor:
+    """Frequencies (..., F, C) with sizes read off at places between whole numbers, and the phases of the nearest.
+
+    The level, at zero, is no neighbour of the lowest wave; the last one is held.
+    """
+    last = given.shape[-2] - 1
+    places = places.clamp(min=min(1, last), max=last)
     low = places.floor().long()
-    high = (low + 1).clamp(max=sizes.shape[-2] - 1)
-    part = (places - low).to(sizes.dtype)[:, None]
-    return sizes[..., low, :] * (1 - part) + sizes[..., high, :] * part
+    high, nearest = (low + 1).clamp(max=last), places.round().long()
+    part = (places - low).to(given.real.dtype)[:, None]
+    sizes = given.abs()
+    size = sizes[..., low, :] * (1 - part) + sizes[..., high, :] * part
+    beside = given[..., nearest, :]
+    return size * torch.where(beside.abs() > 0, beside / beside.abs().clamp(min=_TINY), 1.0)
 
 
 def _held(background: Signals, mask: StepMask) -> Signals:

@@ -17,6 +17,7 @@ from crest.readouts.max import MaxReadout
 from crest.readouts.mean import MeanReadout
 from crest.readouts.registers import RegistersReadout
 from crest.readouts.scored_attention import ScoredAttentionReadout
+from crest.readouts.signal_budget import signal_budget
 from crest.readouts.windowed import WindowedReadout
 
 READOUTS: dict[str, type[Readout]] = {
@@ -81,4 +82,5 @@ __all__ = [
     "ScoredAttentionReadout",
     "WindowedReadout",
     "make_readout",
+    "signal_budget",
 ]

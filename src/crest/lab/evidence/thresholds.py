@@ -44,7 +44,13 @@ class ClearCase(NamedTuple):
             "backgrounds": self.outcome.shares,
             "spectra": self.outcome.spectral,
         }
-        return of[lent]
+        shares = of[lent]
+        # A prediction that does not vary follows nothing.
+        return (
+            shares
+            if shares is not None and shares.transient + shares.background + shares.interaction > 0
+            else None
+        )
 
 
 def threshold_table(cases: Sequence[ClearCase]) -> Table:
