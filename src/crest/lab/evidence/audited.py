@@ -233,6 +233,7 @@ def _show(found: Found) -> Shown:
     ten = {place: _audited(found, place) for place in TEN_PLACES}
     others = {place: _audited(found, place) for place in (*BEARING_PLACES, *HARD_PLACES)}
     models = [one for audited in ten.values() for one in audited]
+    trained = sum(len(by_seed) for place in TEN_PLACES for by_seed in each_outcome(found, place).values())
     by_system = attributed(found)
     whole = all(found.complete(**place.fields) for place in TEN_PLACES)
     tables = [
@@ -249,7 +250,7 @@ def _show(found: Found) -> Shown:
         notes=(
             "The verdict is that of `crest.audit` on the ID split: it comes from the exchange test, and sees no label and no event.",
             f"The models are those of the remedies, {REANCHORED} ones among them, and some whose attention was taught the events.",
-            "Models count that were measured with spectra exchanged, as the audit does it: the first seed was not. The audit's threshold "
+            f"{len(models)} of {trained} trained models were measured with spectra exchanged, as the audit does it, and count. The audit's threshold "
             "was set on 54 models of development seed 1000, before any reported model had been measured so.",
             "With the cue on the event a model can read the event and still break: no test of this kind can see that.",
         ),
