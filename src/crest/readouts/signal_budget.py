@@ -1,5 +1,6 @@
 """A budget that is found before any training: on the signals, which do not change while an encoder learns."""
 
+import torch
 from torch import Tensor
 
 from crest.checks.doors import door
@@ -25,7 +26,6 @@ def signal_budget(signals: Tensor, mask: Tensor | None = None, *, config: CrestC
         config: the constants.
 
     Example:
-        >>> import torch
         >>> signals = 0.01 * torch.randn(8, 500, 2, generator=torch.Generator().manual_seed(0))
         >>> signals[:, 100:140] += torch.randn(8, 40, 2, generator=torch.Generator().manual_seed(1))
         >>> 0.02 <= signal_budget(signals) <= 0.15
@@ -35,8 +35,8 @@ def signal_budget(signals: Tensor, mask: Tensor | None = None, *, config: CrestC
     valid = as_mask(mask, signals)
     require_finite("signals", signals, valid)
     readout = CrestReadout(run_up=0, config=config)
-    whole = signals.split(_BATCH)
-    parts = whole if valid is None else zip(whole, valid.split(_BATCH), strict=True)
+    whole = torch.split(signals, _BATCH)
+    parts = whole if valid is None else zip(whole, torch.split(valid, _BATCH), strict=True)
     running = readout.calibrate(parts).running
     assert running is not None
     return float(event_budget(running.width, running.tail, readout.config))

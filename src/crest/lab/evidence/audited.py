@@ -26,6 +26,7 @@ from crest.lab.evidence.remedy_runs import (
 from crest.lab.evidence.settings import THREE
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.lab.evidence.thresholds import ClearCase, threshold_table
+from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 
 # our choice: docs/choices.md#audit-answers
@@ -75,6 +76,10 @@ def _supervised_runs(place: RemedyPlace) -> tuple[RunSpec, ...]:
     return tuple(RunSpec(**place.fields, **_SUPERVISED, seed=seed) for seed in THREE)
 
 
+def _taught(found: Found, place: RemedyPlace) -> list[Record]:
+    return found.of(**place.fields, **{key: _SUPERVISED[key] for key in ("readout", "objective")})
+
+
 def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
     """The models of a place that were measured as the audit measures: with spectra exchanged."""
     models = [
@@ -83,7 +88,7 @@ def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
         for seed, one in by_seed.items()
     ]
     if place in _TAUGHT:
-        for record in found.of(**place.fields, **{key: _SUPERVISED[key] for key in ("readout", "objective")}):
+        for record in _taught(found, place):
             if record.exchange is not None:
                 one = ModelOutcome(
                     id=record.score.id, ood=record.score.ood, shares=record.exchange, spectral=record.spectral
@@ -234,6 +239,7 @@ def _show(found: Found) -> Shown:
     others = {place: _audited(found, place) for place in (*BEARING_PLACES, *HARD_PLACES)}
     models = [one for audited in ten.values() for one in audited]
     trained = sum(len(by_seed) for place in TEN_PLACES for by_seed in each_outcome(found, place).values())
+    trained += sum(len(_taught(found, place)) for place in _TAUGHT)
     by_system = attributed(found)
     whole = all(found.complete(**place.fields) for place in TEN_PLACES)
     tables = [
