@@ -234,12 +234,18 @@ def _ruled_by_error(
     constant = found[best].constant_error
     below = {name: constant is None or errors[name] <= BELOW * constant for name in errors}
     chosen = best if below[best] else None
-    reason = (
-        "The lowest error on backgrounds of others."
-        if chosen
-        else "No candidate is clearly better than a constant answer when backgrounds are exchanged: the target seems to live in the "
-        "background, or the exchange does not fit these signals."
-    )
+    if chosen:
+        reason = "The lowest error on backgrounds of others."
+    elif constant is not None and given[best].id_error > BELOW * constant:
+        reason = (
+            "No candidate is clearly better than a constant answer when backgrounds are exchanged, and the best of them is none on data as "
+            "in training either: was it trained for long enough?"
+        )
+    else:
+        reason = (
+            "No candidate is clearly better than a constant answer when backgrounds are exchanged: the target seems to live in the "
+            "background, or the exchange does not fit these signals."
+        )
 
     def said(name: str) -> str:
         if not below[name]:

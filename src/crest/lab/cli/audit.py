@@ -219,17 +219,19 @@ def _channels_first(model: "nn.Module", x: "Tensor") -> bool:
     """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both."""
     import torch
 
-    def answers(inputs: "Tensor") -> bool:
+    def refusal(inputs: "Tensor") -> str | None:
+        """What the model says against these inputs, its first line; None if it answers."""
         try:
             with torch.no_grad():
                 model(inputs)
-        except (RuntimeError, ValueError, TypeError, IndexError):
-            return False
-        return True
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return None
 
-    last, first = answers(x[:2]), answers(x[:2].mT.contiguous())
-    if not last and not first:
+    last, first = refusal(x[:2]), refusal(x[:2].mT.contiguous())
+    if last is not None and first is not None:
         raise ValueError(
-            f"model must take windows (B, T, C) = {tuple(x[:2].shape)} or (B, C, T) = {tuple(x[:2].mT.shape)}, it takes neither"
+            f"model must take windows (B, T, C) = {tuple(x[:2].shape)} or (B, C, T) = {tuple(x[:2].mT.shape)}, it takes neither: "
+            f"{last}{'' if first == last else f'; {first}'}"
         )
-    return first and not last
+    return first is None and last is not None
