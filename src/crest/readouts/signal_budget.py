@@ -27,9 +27,9 @@ def signal_budget(signals: Tensor, mask: Tensor | None = None, *, config: CrestC
 
     Example:
         >>> signals = 0.01 * torch.randn(8, 500, 2, generator=torch.Generator().manual_seed(0))
-        >>> signals[:, 100:140] += torch.randn(8, 40, 2, generator=torch.Generator().manual_seed(1))
-        >>> 0.02 <= signal_budget(signals) <= 0.15
-        True
+        >>> signals[:, 100:104] += 1.0
+        >>> round(signal_budget(signals), 3)  # the least that there is
+        0.02
     """
     require_series("signals", signals, "(N, T, C)")
     valid = as_mask(mask, signals)

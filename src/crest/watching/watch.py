@@ -84,9 +84,9 @@ class Watch:
         >>> watch
         Watch of 64 trajectories
           epoch  transient  background   both  moved  verdict
-              0      0.806       0.194  0.000  0.683  unclear
-              1      0.943       0.057  0.000  0.361  events
-              2      0.985       0.015  0.000  0.182  events
+              0      0.806       0.194  0.000  0.682  unclear
+              1      0.943       0.057  0.000  0.359  events
+              2      0.985       0.015  0.000  0.180  events
     """
 
     def __init__(
