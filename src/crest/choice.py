@@ -236,10 +236,10 @@ def _ruled_by_error(
     chosen = best if below[best] else None
     if chosen:
         reason = "The lowest error on backgrounds of others."
-    elif constant is not None and given[best].id_error > BELOW * constant:
+    elif constant is not None and min(one.id_error for one in given.values()) > BELOW * constant:
         reason = (
-            "No candidate is clearly better than a constant answer when backgrounds are exchanged, and the best of them is none on data as "
-            "in training either: was it trained for long enough?"
+            "No candidate is clearly better than a constant answer when backgrounds are exchanged, and none is on data as in training "
+            "either: were they trained for long enough?"
         )
     else:
         reason = (
