@@ -22,7 +22,7 @@ from toy import tiny_spec, toy
 
 def trained(**changes: Any) -> tuple[Model, RunSpec]:
     spec = tiny_spec(**changes)
-    model = spec.model(2)
+    model = spec.model_for(toy(16))
     fit(model, toy(16), toy(8), schedule=Schedule(epochs=1, batch=8), seed=spec.seed)
     return model, spec
 
@@ -38,6 +38,7 @@ def path(tmp_path: Path) -> Path:
         *({"readout": name} for name in [*READOUTS, *REFERENCES]),
         *({"encoder": name} for name in ENCODERS),
         {"readout_options": {"budget": 0.25, "config": {"sigma": 4.0}}},
+        {"readout_options": {"budget": "signals", "config": {"sigma": 4.0}}},
         {"encoder_options": {"width": 8}, "readout": "attention"},
     ],
     ids=str,

@@ -15,9 +15,9 @@ from crest.lab.objectives import OBJECTIVES, GroupDro
 from crest.lab.runs import spec as spec_module
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import SCHEDULES, Schedule
-from crest.readouts import READOUTS, REFERENCES, CrestConfig, CrestReadout
+from crest.readouts import READOUTS, REFERENCES, CrestConfig, CrestReadout, signal_budget
 from crest.systems import SYSTEMS, GearSystem, Sizes, make_system
-from toy import tiny_spec
+from toy import tiny_spec, toy
 
 
 def spec(**changes: Any) -> RunSpec:
@@ -269,6 +269,30 @@ def test_a_run_up_names_a_run_where_an_encoder_can_have_one() -> None:
     assert spec().resolved()["readout"]["run_up"] == 0
     recurrent = {"encoder": "gru"}
     assert spec(**recurrent).id != spec(**recurrent, readout_options={"run_up": 0}).id
+
+
+def test_a_budget_of_the_signals_is_that_of_what_the_encoder_gets() -> None:
+    asked = spec(readout_options={"budget": "signals"}, remedy="high_pass")
+    training = toy(24)
+    made = asked.model_for(training)
+    made.standardize.fit(torch.as_tensor(training.x, dtype=torch.float32))
+    reached: list[torch.Tensor] = []
+    made.encoder.register_forward_pre_hook(lambda _, given: reached.append(given[0]))
+    made.features(torch.as_tensor(training.x, dtype=torch.float32))
+    assert made.readout.budget == signal_budget(reached[0])
+    assert made.readout.running is None
+    plain = spec(readout_options={"budget": "signals"})
+    assert plain.model_for(training).readout.budget != made.readout.budget
+    narrow = {"budget": "signals", "config": {"epsilon_max": 0.03}}
+    assert spec(readout_options=narrow).model_for(training).readout.budget == pytest.approx(0.03)
+
+
+def test_a_budget_of_the_signals_needs_them() -> None:
+    asked = spec(readout_options={"budget": "signals"})
+    assert asked.id != spec().id
+    assert asked.resolved()["readout"]["budget"] == "signals"
+    with pytest.raises(ValueError, match=r"^budget must be given as a number, .* for budget='signals'$"):
+        asked.model(3)
 
 
 def test_every_field_is_among_those() -> None:

@@ -175,7 +175,7 @@ def _checked(path: Path, runs: tuple[RunSpec, ...]) -> str:
             )
         for spec in first:
             with torch.no_grad():
-                spec.model(splits.train.x.shape[2]).eval()(torch.from_numpy(splits.train.x[:2]))
+                spec.model_for(splits.train).eval()(torch.from_numpy(splits.train.x[:2]))
     except (ValueError, OSError) as error:
         raise StudyFileError(f"{path}: {error}") from error
     outside = bool(first[0].system_options["ood"])

@@ -10,6 +10,7 @@ import torch
 from crest.files import whole_file
 from crest.lab.encoders import OWN
 from crest.lab.model import Model
+from crest.lab.runs.combination import asks_for_signals
 from crest.lab.runs.spec import RunSpec
 
 
@@ -20,6 +21,7 @@ def save_checkpoint(path: Path, model: Model, spec: RunSpec) -> None:
         "spec": json.dumps(spec.to_dict(), sort_keys=True),
         "channels": str(model.encoder.channels),
         "outputs": str(model.outputs),
+        **({"budget": repr(model.readout.budget)} if asks_for_signals(spec.readout_options) else {}),
     }
     with whole_file(path) as file:
         file.write(safetensors.torch.save(dict(model.state_dict()), metadata=about))
@@ -43,7 +45,8 @@ def load_checkpoint(path: Path, *, own_code: bool = False) -> tuple[Model, RunSp
             )
         # Files from before there were classifiers do not say it.
         outputs = int(about.get("outputs", 1))
-        expected = _shapes(spec, channels, outputs)
+        budget = float(about["budget"]) if asks_for_signals(spec.readout_options) else None
+        expected = _shapes(spec, channels, outputs, budget)
     except FileNotFoundError:
         raise
     except (safetensors.SafetensorError, KeyError, ValueError, TypeError, RecursionError) as error:
@@ -57,16 +60,16 @@ def load_checkpoint(path: Path, *, own_code: bool = False) -> tuple[Model, RunSp
         wrong = sorted(name for name in found.keys() | expected if found.get(name) != expected.get(name))
         differences = [f"{name} {found.get(name)} instead of {expected.get(name)}" for name in wrong[:3]]
         raise ValueError(f"{path} does not hold the weights of its spec: {'; '.join(differences)}")
-    model = spec.model(channels, outputs)
+    model = spec.model(channels, outputs, budget=budget)
     model.load_state_dict(state)
     return model.eval(), spec
 
 
-def _shapes(spec: RunSpec, channels: int, outputs: int) -> dict[str, tuple[int, ...]]:
+def _shapes(spec: RunSpec, channels: int, outputs: int, budget: float | None) -> dict[str, tuple[int, ...]]:
     """Shapes of the weights and buffers that the spec asks for, without the memory for them."""
     try:
         with torch.device("meta"):
-            state = spec.model(channels, outputs).state_dict()
+            state = spec.model(channels, outputs, budget=budget).state_dict()
     except (RuntimeError, OverflowError) as error:
         raise ValueError(f"a model of this size cannot be made: {error}") from error
     return {name: tuple(value.shape) for name, value in state.items()}

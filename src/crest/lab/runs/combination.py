@@ -15,6 +15,16 @@ from crest.lab.objectives import make_objective
 from crest.lab.remedies import make_remedy
 from crest.readouts import CrestConfig
 
+OF_SIGNALS = "signals"
+"""The budget of a CREST that is to have what `crest.signal_budget` finds on its training signals."""
+# Whether a model can be made does not depend on the number.
+_ANY_BUDGET = 0.1
+
+
+def asks_for_signals(options: Mapping[str, Any]) -> bool:
+    """Whether these options of a readout ask for the budget of the training signals."""
+    return bool(options.get("budget") == OF_SIGNALS)
+
 
 def crest_constants(changes: Any) -> CrestConfig:
     """CREST's constants with these changes.
@@ -30,14 +40,27 @@ def crest_constants(changes: Any) -> CrestConfig:
     return CrestConfig(**(changes or {}))
 
 
-def built_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """A readout's options with CREST's constants as their own type.
+def built_options(options: Mapping[str, Any], budget: float | None = None) -> dict[str, Any]:
+    """A readout's options as the readout takes them: CREST's constants as their own type, a budget of the signals as its number.
+
+    Args:
+        options: as a spec has them.
+        budget: that of the training signals, for options that ask for it.
 
     Example:
-        >>> built_options({"split": True})
-        {'split': True}
+        >>> built_options({"budget": OF_SIGNALS, "split": True}, 0.1)
+        {'budget': 0.1, 'split': True}
     """
-    return {**options, "config": crest_constants(options["config"])} if "config" in options else dict(options)
+    built = dict(options)
+    if "config" in built:
+        built["config"] = crest_constants(built["config"])
+    if asks_for_signals(options):
+        if budget is None:
+            raise ValueError(
+                f"budget must be given as a number, as found on the training signals, for budget={OF_SIGNALS!r}"
+            )
+        built["budget"] = budget
+    return built
 
 
 @functools.cache
@@ -64,7 +87,7 @@ def check_combination(parts: str) -> None:
                 channels=1,
                 seed=0,
                 encoder_options=encoder_options,
-                readout_options=built_options(readout_options),
+                readout_options=built_options(readout_options, _ANY_BUDGET),
                 outputs=made["outputs"] or (2 if objective == "cross_entropy" else 1),
             )
             make_objective(objective, **objective_options).check(model)

@@ -58,7 +58,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     # The first parallel loop that numba runs in a process sets the threads of OpenMP, and so torch's, anew.
     torch.set_num_threads(1)
     simulated = time.perf_counter()
-    model = spec.model(splits.train.x.shape[2], outputs=len(splits.train.classes) or 1)
+    model = spec.model_for(splits.train)
     looks: list[Look] = []
 
     def observe(epoch: int, seen: Model) -> None:

@@ -8,17 +8,20 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import torch
+from torch import nn
+
 from crest.checks.arguments import require_choice, require_fields, require_known
 from crest.checks.doors import door_leaving
 from crest.lab.encoders import ENCODERS, OWN_ENCODERS
-from crest.lab.model import Model, make_model
+from crest.lab.model import Model, Standardize, make_model
 from crest.lab.objectives import OBJECTIVES
 from crest.lab.remedies import REMEDIES, make_remedy
-from crest.lab.runs.combination import built_options, check_combination, crest_constants
+from crest.lab.runs.combination import asks_for_signals, built_options, check_combination, crest_constants
 from crest.lab.runs.naming import digest, naming, plain_copy
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES, Schedule
-from crest.readouts import READOUTS, REFERENCES, CrestConfig
-from crest.systems import Sizes, make_system
+from crest.readouts import READOUTS, REFERENCES, CrestConfig, signal_budget
+from crest.systems import Sizes, Trajectories, make_system
 
 FORMAT = 1
 """Raised when the same spec would give other numbers; old records are then made again."""
@@ -52,7 +55,8 @@ class RunSpec:
         encoder: a key of `ENCODERS`, or own.
         encoder_options: the encoder's own keyword arguments.
         readout: a key of `READOUTS` or `REFERENCES`.
-        readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes.
+        readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes, and its budget may
+            be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them.
         objective: a key of `OBJECTIVES`.
         objective_options: the objective's own keyword arguments.
         remedy: what is done beside the readout, a key of `REMEDIES`.
@@ -177,8 +181,23 @@ class RunSpec:
         }
         return cls(**{**fields, **parts})
 
-    def model(self, channels: int, outputs: int = 1) -> Model:
-        """The untrained model, for signals with `channels` channels and labels that are numbers, or `outputs` classes."""
+    def model_for(self, training: Trajectories) -> Model:
+        """The untrained model for these training data."""
+        channels, budget = training.x.shape[2], None
+        if asks_for_signals(self.readout_options):
+            signals = torch.as_tensor(training.x, dtype=torch.float32)
+            signals = self._front()(Standardize(channels).fit(signals)(signals))
+            budget = signal_budget(signals, config=crest_constants(self.readout_options.get("config")))
+        return self.model(channels, len(training.classes) or 1, budget=budget)
+
+    def model(self, channels: int, outputs: int = 1, *, budget: float | None = None) -> Model:
+        """The untrained model.
+
+        Args:
+            channels: of the signals.
+            outputs: 1 for labels that are numbers, or as many as there are classes.
+            budget: that of the training signals, where CREST is to have it.
+        """
         return make_model(
             self.encoder,
             self.readout,
@@ -186,12 +205,16 @@ class RunSpec:
             seed=self.seed,
             encoder_options=dict(self.encoder_options),
             readout_options={
-                **built_options(self.readout_options),
+                **built_options(self.readout_options, budget),
                 **({"run_up": 0} if self._without_run_up() else {}),
             },
-            front=make_remedy(self.remedy, **self.remedy_options).front(),
+            front=self._front(),
             outputs=outputs,
         )
+
+    def _front(self) -> nn.Module:
+        """What the remedy puts before the encoder."""
+        return make_remedy(self.remedy, **self.remedy_options).front() or nn.Identity()
 
     @property
     def training(self) -> Schedule:
