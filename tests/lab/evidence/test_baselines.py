@@ -47,6 +47,19 @@ def test_one_seed_that_is_not_low_enough_is_enough_to_break_it() -> None:
     assert "on 4 of 5 seeds" in claim.measured
 
 
+def test_crest_with_the_budget_of_the_signals_is_judged_by_itself() -> None:
+    def rule(spec: RunSpec) -> Numbers:
+        return Numbers(ood=0.4) if spec.readout_options else recurrent()(spec)
+
+    plain, signals, *_ = claims(BASELINES_EXPERIMENT, rule)
+    assert (plain.verdict, signals.verdict) == ("holds", "partly")
+    assert "with the budget of the signals" in signals.text
+    missing = claims(BASELINES_EXPERIMENT, rule, without=lambda spec: bool(spec.readout_options))
+    assert [claim.verdict for claim in missing[:2]] == ["holds", "not measured"]
+    rows = {row[0]: row[2] for row in shown(BASELINES_EXPERIMENT, rule).tables[0].rows}
+    assert (rows["CREST"], rows["CREST, budget of the signals"]) == ("0.300 ± 0.000", "0.400 ± 0.000")
+
+
 def test_attention_is_shown_beside_the_baselines_but_decides_nothing() -> None:
     assert verdicts(BASELINES_EXPERIMENT, recurrent(attention=0.1, scored_attention=0.1))[0] == "holds"
 
@@ -69,7 +82,7 @@ def residual(change: float) -> Callable[[RunSpec], Numbers]:
 def test_a_residual_that_leaves_the_error_as_it_is_does_not_remove_the_failure(
     change: float, verdict: str
 ) -> None:
-    _, gear, impact = claims(BASELINES_EXPERIMENT, residual(change))
+    *_, gear, impact = claims(BASELINES_EXPERIMENT, residual(change))
     assert (gear.verdict, gear.seeds) == (impact.verdict, impact.seeds) == (verdict, 3)
 
 
@@ -78,7 +91,7 @@ def test_nothing_is_said_of_the_residual_where_crest_does_not_help_on_every_seed
         lost = spec.readout == "crest" and spec.seed == 1
         return Numbers(ood=1.1) if lost else residual(0.0)(spec)
 
-    assert [claim.verdict for claim in claims(BASELINES_EXPERIMENT, rule)[1:]] == ["does not hold"] * 2
+    assert [claim.verdict for claim in claims(BASELINES_EXPERIMENT, rule)[2:]] == ["does not hold"] * 2
 
 
 def test_the_residual_is_told_each_simulators_own_oscillator() -> None:

@@ -1,12 +1,14 @@
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from crest.lab.evidence.budget import BUDGET_EXPERIMENT, BUDGETS
 from crest.lab.runs.spec import RunSpec
+from crest.readouts import CrestConfig, CrestReadout
 from evidence_made import Numbers, claims, verdicts
 
-U = [0.6, 0.5, 0.4, 0.3, 0.35, 0.4, 0.6]
+U = [0.7, 0.6, 0.5, 0.4, 0.3, 0.35, 0.4, 0.6]
 
 
 def budgets(errors: list[float], adaptive: float = 0.3) -> Callable[[RunSpec], Numbers]:
@@ -22,11 +24,11 @@ def budgets(errors: list[float], adaptive: float = 0.3) -> Callable[[RunSpec], N
 @pytest.mark.parametrize(
     ("errors", "verdict"),
     [
-        ([0.6, 0.5, 0.4, 0.3, 0.35, 0.4, 0.6], "holds"),
-        ([0.3, 0.32, 0.35, 0.4, 0.45, 0.5, 0.6], "does not hold"),
-        ([0.31, 0.305, 0.3, 0.3, 0.35, 0.4, 0.6], "partly"),
-        ([0.7, 0.6, 0.5, 0.4, 0.35, 0.32, 0.3], "does not hold"),
-        ([0.3] * 7, "does not hold"),
+        (U, "holds"),
+        ([0.3, 0.31, 0.32, 0.35, 0.4, 0.45, 0.5, 0.6], "does not hold"),
+        ([0.31, 0.31, 0.305, 0.3, 0.3, 0.35, 0.4, 0.6], "partly"),
+        ([0.8, 0.7, 0.6, 0.5, 0.4, 0.35, 0.32, 0.3], "does not hold"),
+        ([0.3] * 8, "does not hold"),
     ],
     ids=["U", "lowest at the left end", "hardly higher at the left end", "lowest at the right end", "flat"],
 )
@@ -56,3 +58,16 @@ def test_the_adaptive_budget_is_compared_on_all_seeds_of_the_grid_or_not_at_all(
         "holds",
         "holds",
     ]
+
+
+def test_the_smallest_budget_is_one_step_that_is_not_widened() -> None:
+    smallest = {
+        (spec.readout_options["budget"], spec.readout_options["config"]["dilation"])
+        for spec in BUDGET_EXPERIMENT.runs
+        if "config" in spec.readout_options
+    }
+    assert smallest == {(1 / 512, 0)}
+    features = torch.randn(2, 512, 4, generator=torch.Generator().manual_seed(0))
+    ((budget, dilation),) = smallest
+    readout = CrestReadout(budget, config=CrestConfig(dilation=dilation))
+    assert readout.select(features).selected.sum(1).eq(1).all()

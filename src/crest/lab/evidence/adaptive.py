@@ -4,7 +4,7 @@ from crest.lab.evidence.budget import BUDGET_EXPERIMENT, adaptive_budget, fixed_
 from crest.lab.evidence.compare import by_seed, mean_error, percent
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.grouped import RECORD_COLUMNS, shown_by_system
-from crest.lab.evidence.settings import HEADLINE_SYSTEMS, THREE
+from crest.lab.evidence.settings import HEADLINE_SYSTEMS, OF_EACH, OF_SIGNALS, THREE
 from crest.lab.evidence.shown import Claim
 from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
@@ -22,6 +22,8 @@ def _groups(found: Found, system: str) -> dict[str, list[Record]]:
     groups = {
         "Otsu's tail": found.of(system=system, readout="crest", readout_options=_OTSU),
         "adaptive core": adaptive_budget(found, system),
+        "each trajectory's own core (the paper's)": found.of(system=system, readout_options=OF_EACH),
+        "the training signals' core": found.of(system=system, readout_options=OF_SIGNALS),
         "event window": found.of(system=system, readout="event_window"),
     }
     return groups | ({"best fixed budget": min(fixed, key=mean_error)} if all(fixed) else {})
@@ -72,6 +74,11 @@ ADAPTIVE_EXPERIMENT = Experiment(
     runs=(
         *BUDGET_EXPERIMENT.runs,
         *grid(seed=THREE, system=HEADLINE_SYSTEMS, readout="event_window"),
-        *grid([{"readout_options": _OTSU}], seed=THREE, system=HEADLINE_SYSTEMS, readout="crest"),
+        *grid(
+            [{"readout_options": options} for options in (_OTSU, OF_EACH, OF_SIGNALS)],
+            seed=THREE,
+            system=HEADLINE_SYSTEMS,
+            readout="crest",
+        ),
     ),
 )

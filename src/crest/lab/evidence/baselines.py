@@ -8,7 +8,15 @@ from crest.lab.evidence.compare import against, by_seed, percent, stronger_atten
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.grouped import Words, by_readout, by_system, error_panel, errors_of, grouped_table
 from crest.lab.evidence.names import named
-from crest.lab.evidence.settings import FIVE, FORMS, HEADLINE_SYSTEMS, THREE, headline_runs
+from crest.lab.evidence.settings import (
+    ATTENTION,
+    FIVE,
+    FORMS,
+    HEADLINE_SYSTEMS,
+    OF_SIGNALS,
+    THREE,
+    headline_runs,
+)
 from crest.lab.evidence.shown import Chart, Claim, Shown, Table
 from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
@@ -58,7 +66,9 @@ _RECURRENT_RUNS = (
     *grid(seed=FIVE, system="gear", encoder="gru", readout=FORMS),
     *grid(seed=FIVE, system="gear", encoder="gru", readout=["last", "mean"]),
     *grid(seed=FIVE, system="gear", encoder="gru", readout="mean", objective="group_dro"),
+    *grid([{"readout_options": OF_SIGNALS}], seed=FIVE, system="gear", encoder="gru", readout="crest"),
 )
+BY_SIGNALS = "CREST, budget of the signals"
 
 
 def recurrent_baselines(found: Found) -> dict[str, list[Record]]:
@@ -70,12 +80,30 @@ def recurrent_baselines(found: Found) -> dict[str, list[Record]]:
     }
 
 
-def recurrent_claim(found: Found) -> Claim:
-    """CREST against last state, ERM and group DRO with a GRU."""
+def recurrent_groups(found: Found) -> dict[str, list[Record]]:
+    """All records with a GRU, by what to call them."""
+    return {
+        **recurrent_baselines(found),
+        **by_readout(found, ATTENTION),
+        "crest": found.of(readout="crest", readout_options={}),
+        BY_SIGNALS: found.of(readout="crest", readout_options=OF_SIGNALS),
+    }
+
+
+def recurrent_claims(found: Found) -> tuple[Claim, Claim]:
+    """CREST against last state, ERM and group DRO with a GRU: as it is, and with the budget of the signals."""
+    of_signals = dataclasses.replace(_CLAIM, text=f"{_CLAIM.text}, with the budget of the signals")
+    return _recurrent_claim(_CLAIM, found, {}), _recurrent_claim(of_signals, found, OF_SIGNALS)
+
+
+def _recurrent_claim(claim: Claim, found: Found, options: dict[str, Any]) -> Claim:
     form = stronger_attention(found)
-    if form is None or not found.complete():
-        return _CLAIM
-    crest = by_seed(found.of(readout="crest"))
+    there = found.complete(readout="crest", readout_options=options) and all(
+        found.complete(readout=readout) for readout in (*ATTENTION, "last", "mean")
+    )
+    if form is None or not there:
+        return claim
+    crest = by_seed(found.of(readout="crest", readout_options=options))
     results = {name: paired(crest, by_seed(records)) for name, records in recurrent_baselines(found).items()}
     rival = paired(crest, by_seed(found.of(readout=form)))
     words = ", ".join(f"{percent(result.change, 1)} against {name}" for name, result in results.items())
@@ -87,7 +115,7 @@ def recurrent_claim(found: Found) -> Claim:
         )
         for seed in crest
     ]
-    return _CLAIM.judged(
+    return claim.judged(
         f"{words}, below each by a third on {sum(below)} of {len(below)} seeds; {percent(rival.change, 1)} against "
         f"{named(form)}, which the claim leaves out",
         holds=all(below),
@@ -151,7 +179,7 @@ def _physics_claim(found: Found, system: str) -> Claim:
 
 
 def _recurrent(found: Found) -> Shown:
-    groups = recurrent_baselines(found) | by_readout(found)
+    groups = recurrent_groups(found)
     changes: dict[Words, str] = {
         (name,): percent(result.change)
         for name, records in groups.items()
@@ -160,7 +188,7 @@ def _recurrent(found: Found) -> Shown:
     table = grouped_table(
         "baselines",
         "A GRU's state carries what it saw before: any step can tell of an event that is over. Group DRO "
-        "has the quartiles of the speed as groups. CREST leaves the run-up of the state out. * the stronger form of attention.",
+        "has the quartiles of the speed as groups. CREST leaves the run-up of the state out; its pooled budget follows the features, that of the signals does not. * the stronger form of attention.",
         ("readout", "ID", "OOD", "CREST against it", "CiE@1", "ECM", "seeds"),
         {(name,): records for name, records in groups.items()},
         extra={"CREST against it": changes},
@@ -172,7 +200,7 @@ def _recurrent(found: Found) -> Shown:
         panels=(error_panel("SG-Drive, GRU", errors_of(groups)),),
     )
     return Shown(
-        tables=(table,), charts=(chart,) if any(groups.values()) else (), claims=(recurrent_claim(found),)
+        tables=(table,), charts=(chart,) if any(groups.values()) else (), claims=recurrent_claims(found)
     )
 
 

@@ -6,7 +6,7 @@ import statistics
 from crest.lab.evidence.compare import percent
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named
-from crest.lab.evidence.settings import DEVELOPMENT_SEED, FORMS, HEADLINE_SYSTEMS
+from crest.lab.evidence.settings import DEVELOPMENT_SEED, FORMS, HEADLINE_SYSTEMS, OF_SIGNALS
 from crest.lab.evidence.shown import Chart, Claim, Comparison, Panel, Series, Shown, Table
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
@@ -14,6 +14,10 @@ from crest.lab.training import SCHEDULES
 
 _CLAIM = Claim(
     text="Mean, both forms of attention and CREST have converged at the end of the schedule",
+    paper="trained to convergence",
+)
+_SIGNALS_CLAIM = Claim(
+    text="CREST with the budget of the signals has converged at the end of the schedule",
     paper="trained to convergence",
 )
 _LAST = 0.1
@@ -28,14 +32,18 @@ def _fall(record: Record) -> float:
     return 1 - looks[-1].score.id / earlier.score.id
 
 
+def _name(record: Record) -> str:
+    return f"{named(record.spec.readout)}{', budget of the signals' if record.spec.readout_options else ''}"
+
+
 def _panel(system: str, encoder: str, records: list[Record]) -> Panel:
     series = tuple(
         Series(
-            name=f"{named(record.spec.readout)}, {split.upper()}",
+            name=f"{_name(record)}, {split.upper()}",
             x=[look.epoch for look in record.looks],
             y=[getattr(look.score, split) for look in record.looks],
             look="line" if split == "id" else "dashed",
-            colour=record.spec.readout,
+            colour="core" if record.spec.readout_options else record.spec.readout,
         )
         for record in records
         for split in ("id", "ood")
@@ -60,19 +68,19 @@ def _longer(found: Found, record: Record) -> Record | None:
     return runs[0] if runs else None
 
 
-def _judged(found: Found) -> Claim:
+def _judged(claim: Claim, found: Found) -> Claim:
     usual = _usual(found)
     falls = [_fall(record) for record in usual]
     pairs = [(record, longer) for record in usual if (longer := _longer(found, record)) is not None]
     # A trial has one schedule, so it has no run with twice the epochs.
     if not found.complete() or not pairs:
-        return _CLAIM
+        return claim
     ratios = {
         split: [getattr(b.score, split) / getattr(a.score, split) - 1 for a, b in pairs]
         for split in ("id", "ood")
     }
     furthest = max(map(abs, ratios["id"]))
-    return _CLAIM.judged(
+    return claim.judged(
         f"ID error falls by {statistics.median(falls):.1%} (median) and at most {max(falls):.1%} in the last tenth; "
         f"twice as many epochs change it by {percent(min(ratios['id']))} to {percent(max(ratios['id']))} and the OOD error "
         f"by {percent(min(ratios['ood']))} to {percent(max(ratios['ood']))}",
@@ -81,6 +89,10 @@ def _judged(found: Found) -> Claim:
         bar="at most 5 % in the last tenth, and twice the epochs change no ID error by more than 10 %, up or down",
         seeds=1,
     )
+
+
+def _budget(record: Record) -> str:
+    return f"{record.budget['id'].epsilon:.3f}" if record.budget else ""
 
 
 def _show(found: Found) -> Shown:
@@ -93,7 +105,8 @@ def _show(found: Found) -> Shown:
             named(record.spec.system),
             record.spec.encoder,
             f"{record.spec.training.epochs}",
-            named(record.spec.readout),
+            _name(record),
+            _budget(record),
             f"{record.score.id:.3f}",
             f"{record.score.ood:.3f}",
             Comparison(f"{_fall(record):.1%}"),
@@ -102,29 +115,28 @@ def _show(found: Found) -> Shown:
     )
     table = Table(
         name="convergence",
-        caption="Development seed 1000. Fall: how much lower the ID error is than a tenth of the schedule before.",
-        header=("system", "encoder", "epochs", "readout", "ID", "OOD", "fall"),
+        caption="Development seed 1000. Budget: CREST's at the end. Fall: how much lower the ID error is than a tenth of the schedule before.",
+        header=("system", "encoder", "epochs", "readout", "budget", "ID", "OOD", "fall"),
         rows=rows,
     )
     chart = Chart(name="convergence", caption="Errors over training; ID solid, OOD dashed.", panels=panels)
-    return Shown(tables=(table,), charts=(chart,) if panels else (), claims=(_judged(found),))
+    claims = _judged(_CLAIM, found.part(_RUNS)), _judged(_SIGNALS_CLAIM, found.part(_SIGNALS_RUNS))
+    return Shown(tables=(table,), charts=(chart,) if panels else (), claims=claims)
 
 
 _USUAL = SCHEDULES["pointwise"]
+_LONGER = {"schedule": dataclasses.replace(_USUAL, epochs=2 * _USUAL.epochs), "observe_every": 8}
+_HERE = {"seed": DEVELOPMENT_SEED, "system": HEADLINE_SYSTEMS}
+_RUNS = (
+    *grid(**_HERE, readout=("mean", *FORMS), observe_every=4),
+    *grid([_LONGER], **_HERE, readout=FORMS),
+)
+_SIGNALS_RUNS = grid([{"observe_every": 4}, _LONGER], **_HERE, readout="crest", readout_options=OF_SIGNALS)
 
 CONVERGENCE_EXPERIMENT = Experiment(
     name="convergence",
     evidence="docs/choices.md, schedules",
     summary="Has every readout converged by the end of its encoder's schedule?",
     show=_show,
-    runs=(
-        *grid(seed=DEVELOPMENT_SEED, system=HEADLINE_SYSTEMS, readout=("mean", *FORMS), observe_every=4),
-        *grid(
-            [{"schedule": dataclasses.replace(_USUAL, epochs=2 * _USUAL.epochs)}],
-            seed=DEVELOPMENT_SEED,
-            system=HEADLINE_SYSTEMS,
-            readout=FORMS,
-            observe_every=8,
-        ),
-    ),
+    runs=(*_RUNS, *_SIGNALS_RUNS),
 )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from crest.lab.runs.combination import SIGNALS_BUDGET
 from crest.lab.runs.grid import grid
 from crest.lab.runs.spec import RunSpec
 
@@ -13,6 +14,11 @@ OTHER_READOUTS = ("mean", "max", "gated_attention", "registers", "windowed", "co
 """The other readouts that work with a pointwise encoder. The event window sees the events."""
 FEW_READOUTS = ("mean", *FORMS, "event_window")
 """One plain readout, those of the headline, and the reference that sees the events."""
+
+OF_SIGNALS = {"budget": SIGNALS_BUDGET}
+"""Options of a CREST whose budget is that of its training signals."""
+OF_EACH = {"budget": "trajectory"}
+"""Options of a CREST with a budget for each trajectory, as the paper's text has it."""
 
 HEADLINE_SYSTEMS = ("gear", "impact")
 STEPS = 512

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from crest.lab.evidence.baselines import recurrent_baselines, recurrent_claim
+from crest.lab.evidence.baselines import recurrent_claims, recurrent_groups
 from crest.lab.evidence.compare import Contest, against, by_seed, contest, lower_error_claim, percent
 from crest.lab.evidence.deletion import deletion_claims
 from crest.lab.evidence.dynamics import Course, course_claim, unjudged_course
@@ -14,7 +14,7 @@ from crest.lab.evidence.grouped import RECORD_COLUMNS, Words, by_readout, error_
 from crest.lab.evidence.main import PAPER_CHANGE
 from crest.lab.evidence.names import named
 from crest.lab.evidence.remedy_runs import PLAIN, REANCHORED, REMEDY_NAMES, RemedyPlace
-from crest.lab.evidence.settings import ATTENTION, FIVE, FORMS, HEADLINE_SYSTEMS, OTHER_READOUTS
+from crest.lab.evidence.settings import ATTENTION, FIVE, FORMS, HEADLINE_SYSTEMS, OF_SIGNALS, OTHER_READOUTS
 from crest.lab.evidence.shown import Chart, Claim, Shown, Table
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
@@ -50,6 +50,7 @@ _GRU: dict[str, Any] = {"system": "gear", "regime": "severe", "encoder": "gru", 
 _RECURRENT = (
     *grid([_GRU], seed=FIVE, readout=[*FORMS, "last", "mean"]),
     *grid([_GRU], seed=FIVE, readout="mean", objective="group_dro"),
+    *grid([_GRU], seed=FIVE, readout="crest", readout_options=OF_SIGNALS),
 )
 
 
@@ -110,7 +111,7 @@ def _recurrent_table(found: Found) -> Table:
         "severe_gru",
         "SG-Drive with a GRU in the severe setting, 512 training trajectories.",
         ("readout", "ID", "OOD", "CiE@1", "ECM", "seeds"),
-        {(name,): records for name, records in (recurrent_baselines(part) | by_readout(part)).items()},
+        {(name,): records for name, records in recurrent_groups(part).items()},
     )
 
 
@@ -181,7 +182,7 @@ def _show(found: Found) -> Shown:
             *(claim for system, duel in duels.items() for claim in _system_claims(system, duel)),
             *_course_claims(found),
             *_deletion_claims(found),
-            _severe(recurrent_claim(found.part(_RECURRENT))),
+            *map(_severe, recurrent_claims(found.part(_RECURRENT))),
         ),
     )
 

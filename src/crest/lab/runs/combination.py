@@ -15,7 +15,7 @@ from crest.lab.objectives import make_objective
 from crest.lab.remedies import make_remedy
 from crest.readouts import CrestConfig
 
-OF_SIGNALS = "signals"
+SIGNALS_BUDGET = "signals"
 """The budget of a CREST that is to have what `crest.signal_budget` finds on its training signals."""
 # Whether a model can be made does not depend on the number.
 _ANY_BUDGET = 0.1
@@ -23,7 +23,7 @@ _ANY_BUDGET = 0.1
 
 def asks_for_signals(options: Mapping[str, Any]) -> bool:
     """Whether these options of a readout ask for the budget of the training signals."""
-    return bool(options.get("budget") == OF_SIGNALS)
+    return bool(options.get("budget") == SIGNALS_BUDGET)
 
 
 def crest_constants(changes: Any) -> CrestConfig:
@@ -48,7 +48,7 @@ def built_options(options: Mapping[str, Any], budget: float | None = None) -> di
         budget: that of the training signals, for options that ask for it.
 
     Example:
-        >>> built_options({"budget": OF_SIGNALS, "split": True}, 0.1)
+        >>> built_options({"budget": SIGNALS_BUDGET, "split": True}, 0.1)
         {'budget': 0.1, 'split': True}
     """
     built = dict(options)
@@ -57,7 +57,7 @@ def built_options(options: Mapping[str, Any], budget: float | None = None) -> di
     if asks_for_signals(options):
         if budget is None:
             raise ValueError(
-                f"budget must be given as a number, as found on the training signals, for budget={OF_SIGNALS!r}"
+                f"budget must be given as a number, as found on the training signals, for budget={SIGNALS_BUDGET!r}"
             )
         built["budget"] = budget
     return built

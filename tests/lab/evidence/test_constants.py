@@ -1,0 +1,66 @@
+from collections.abc import Callable
+
+import pytest
+
+from crest.lab.evidence.constants import CONSTANTS_EXPERIMENT
+from crest.lab.runs.spec import RunSpec
+from evidence_made import Numbers, claims, column, shown
+
+
+def other(error: float, transient: float = 0.6) -> Callable[[RunSpec], Numbers]:
+    """ID error and transient share of CREST with the signals' budget; all others have 0.1 and 0.6."""
+
+    def rule(spec: RunSpec) -> Numbers:
+        signals = spec.readout_options == {"budget": "signals"}
+        return Numbers(id=error, transient=transient) if signals else Numbers()
+
+    return rule
+
+
+@pytest.mark.parametrize(
+    ("error", "transient", "verdict"),
+    [
+        (0.096, 0.6, "holds"),
+        (0.094, 0.6, "does not hold"),
+        (0.094, 0.585, "does not hold"),
+        (0.094, 0.575, "holds"),
+        (0.2, 0.9, "holds"),
+    ],
+    ids=["hardly lower", "lower", "with little less", "at a price", "higher"],
+)
+def test_a_lower_error_without_a_larger_share_beside_is_a_reason_to_change(
+    error: float, transient: float, verdict: str
+) -> None:
+    (claim,) = claims(CONSTANTS_EXPERIMENT, other(error, transient))
+    assert (claim.verdict, claim.seeds) == (verdict, 2)
+    assert ("better by the rule: of the signals" in claim.measured) is (verdict == "does not hold")
+
+
+def test_places_count_alike_whatever_their_errors() -> None:
+    """Half as high in one place and twice as high in another is no change."""
+
+    def rule(spec: RunSpec) -> Numbers:
+        factor = 0.5 if spec.system == "gear" else 2.0
+        level = 0.1 if spec.encoder == "gru" else 0.4
+        return Numbers(id=level * (factor if spec.readout_options == {"budget": "signals"} else 1.0))
+
+    table = shown(CONSTANTS_EXPERIMENT, rule).tables[0]
+    changes = dict(zip(column(table, "budget"), column(table, "against"), strict=True))
+    assert changes["of the signals"] == "+0.0 %"
+
+
+def test_no_error_out_of_distribution_is_shown_or_used() -> None:
+    def rule(spec: RunSpec) -> Numbers:
+        return Numbers(ood=0.7654 if spec.readout_options else 0.1234)
+
+    there = shown(CONSTANTS_EXPERIMENT, rule)
+    assert there.claims[0].verdict == "holds"
+    assert "OOD" not in " ".join(there.tables[0].header)
+    assert not any("0.765" in cell or "0.123" in cell for row in there.tables[0].rows for cell in row)
+    assert {spec.seed for spec in CONSTANTS_EXPERIMENT.runs} == {1000, 1001}
+
+
+def test_nothing_is_claimed_before_every_run_is_there() -> None:
+    there = shown(CONSTANTS_EXPERIMENT, other(0.05), without=lambda spec: spec.encoder == "gru")
+    assert there.claims[0].verdict == "not measured"
+    assert set(column(there.tables[0], "against")) == {"-"}
