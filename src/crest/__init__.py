@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crest import probes, theory
     from crest import readouts as readouts
     from crest import remedies as remedies
+    from crest import repairing as repairing
     from crest import systems as systems
     from crest.auditing import Audit, audit
     from crest.candidates import Candidate, Choice
@@ -98,7 +99,7 @@ _REMEDIES = (
     "exchange_background",
     "reanchor",
 )
-_MODULES = ("background", "ops", "probes", "readouts", "remedies", "systems", "theory")
+_MODULES = ("background", "ops", "probes", "readouts", "remedies", "repairing", "systems", "theory")
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
 _ELSEWHERE = {
     "Audit": "crest.auditing",

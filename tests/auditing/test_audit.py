@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pytest
@@ -345,6 +346,16 @@ def test_lengths_say_what_a_mask_says() -> None:
     turned = audit(lambda x, lengths: model(x.mT, lengths), (x.mT, y, lengths), channels_first=True)
     assert found.exchange == audit(model, (x, y, mask)).exchange == audit(model, own).exchange
     assert turned.exchange == found.exchange
+
+
+def test_the_advice_for_batches_with_lengths_can_be_followed() -> None:
+    x, y, lengths = ragged()
+    advice = " ".join(audit(lambda x, lengths: x[:, 0, 0], (x, y, lengths)).advice)
+    made = re.search(r"crest\.repairing\.WithFront\(.*?\), model\)", advice)
+    assert made is not None
+    mended = eval(made.group(), {"crest": crest, "model": Packed()})
+    assert audit(mended, (x, y, lengths)).trajectories == len(x)
+    assert "WithFront" not in " ".join(audit(lambda x: x[:, 0, 0], (x, y)).advice)
 
 
 def test_a_model_that_wants_sorted_lengths_is_told_what_to_do() -> None:

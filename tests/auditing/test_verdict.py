@@ -92,6 +92,17 @@ def test_the_advice_is_in_the_models_layout() -> None:
         assert first.count("channels_first=True") == first.count("crest.")
 
 
+def test_the_advice_hands_masks_and_lengths_on() -> None:
+    """A layer in a Sequential gets no mask, and would average the padding in."""
+    bad = made(0.2, 0.75, 1.2)
+    for level, kind in ((bad, "level"), (None, "slow")):
+        first = found(
+            bad, level=level, sharp=1.0, core_credit=None, deletion=None, channels_first=True, masked=True
+        ).advice[0]
+        assert f'crest.repairing.WithFront(crest.HighPass("{kind}", channels_first=True), model)' in first
+        assert first.endswith("train the model again.")
+
+
 def test_without_a_core_the_tool_is_the_wrong_one() -> None:
     finding = found(made(0.2, 0.75, 1.2), level=None, sharp=0.1, core_credit=None, deletion=None)
     assert finding.verdict == "background"

@@ -83,3 +83,31 @@ def test_the_front_takes_lengths_as_the_model_does(channels_first: bool) -> None
     given = x.mT if channels_first else x
     for answer in (model(given, lengths), model(given, lengths=lengths), model(given, mask)):
         torch.testing.assert_close(answer, expected)
+
+
+@pytest.mark.parametrize(("model", "name"), [(Second(), "valid"), (Named(), "mask"), (Lengths(), "lens")])
+def test_the_front_takes_them_by_the_models_own_name(model: nn.Module, name: str) -> None:
+    x, lengths = torch.randn(3, 20, 2), torch.tensor([18, 12, 5])
+    mask = torch.arange(20) < lengths[:, None]
+    built = WithFront(crest.HighPass("level"), model)
+    given = {name: lengths if name == "lens" else mask}
+    torch.testing.assert_close(built(x, **given), built(x, mask))
+
+
+def test_other_arguments_of_the_model_are_handed_on() -> None:
+    x, mask = torch.randn(3, 20, 2), torch.ones(3, 20, dtype=torch.bool)
+    built = WithFront(crest.HighPass("level"), Named())
+    expected = 2 * crest.HighPass("level")(x, mask).sum((1, 2)) + 20
+    torch.testing.assert_close(built(x, mask, scale=2.0), expected)
+
+
+def test_the_front_does_not_take_a_mask_of_padding() -> None:
+    class Padding(nn.Module):
+        def forward(self, x: Tensor, padding_mask: Tensor | None = None) -> Tensor:
+            return x.sum((1, 2))
+
+    built, x = WithFront(crest.HighPass("level"), Padding()), torch.randn(3, 20, 2)
+    assert built(x).shape == (3,)
+    for given in ({"mask": torch.ones(3, 20).bool()}, {"padding_mask": torch.zeros(3, 20).bool()}):
+        with pytest.raises(ValueError, match=r"^mask is True where a step is valid, .* 'padding_mask'"):
+            built(x, **given)

@@ -142,6 +142,7 @@ def audit(
         deletion=gone,
         few=len(asked.signals) < FEWEST,
         channels_first=channels_first,
+        masked=asked.mask is not None,
     )
     mistaken = None if asked.targets is None else float(error(asked.answers, asked.targets))
     advice = finding.advice

@@ -39,6 +39,7 @@ def found(
     deletion: Deletion | None,
     few: bool = False,
     channels_first: bool = False,
+    masked: bool = False,
 ) -> Finding:
     """The finding.
 
@@ -54,6 +55,7 @@ def found(
         deletion: change of the answers without the core, and without as many other steps.
         few: whether there are too few trajectories for a verdict.
         channels_first: whether the model takes (B, C, T): the advice then says so to the layers that it names.
+        masked: whether a mask or lengths came with the trajectories: the advice then hands them on.
     """
     verdict = verdict_of(exchange, few=few)
     reasons = [_exchange_words(exchange)]
@@ -85,7 +87,9 @@ def found(
     return Finding(
         verdict=verdict,
         reasons=tuple(reasons),
-        advice=_advice(verdict, level=level, sharp=sharp, exchange=exchange, turned=channels_first),
+        advice=_advice(
+            verdict, level=level, sharp=sharp, exchange=exchange, turned=channels_first, masked=masked
+        ),
     )
 
 
@@ -118,7 +122,13 @@ def _exchange_words(exchange: Exchange) -> str:
 
 
 def _advice(
-    verdict: AuditVerdict, *, level: Exchange | None, sharp: float, exchange: Exchange, turned: bool
+    verdict: AuditVerdict,
+    *,
+    level: Exchange | None,
+    sharp: float,
+    exchange: Exchange,
+    turned: bool,
+    masked: bool,
 ) -> tuple[str, ...]:
     if not exchange.varies:
         return ("Train the model: a constant answer cannot be mended here.",)
@@ -130,12 +140,19 @@ def _advice(
             "background, leave the model as it is.",
         )
     more = ", channels_first=True" if turned else ""
+
+    def in_front(kind: str) -> str:
+        layer = f'crest.HighPass("{kind}"{more})'
+        if not masked:
+            return f"{layer} in front of the model"
+        return f"crest.repairing.WithFront({layer}, model), which hands mask or lengths on to both, in the place of the model"
+
+    each = "each training batch, with its mask" if masked else "each training batch"
     first = (
-        f'The level alone moves the answer: try AC coupling first. Put crest.HighPass("level"{more}) in front of the model, and '
-        "train the model again."
+        f"The level alone moves the answer: try AC coupling first. Put {in_front('level')}, and train the model again."
         if level is not None and level.moved >= LEVEL_PART * exchange.moved
-        else f'More than the level moves the answer. First try crest.HighPass("slow"{more}) in front of the model, or '
-        f'crest.ExchangeBackground("slow"{more}) on each training batch; with either, train the model again.'
+        else f"More than the level moves the answer. First try {in_front('slow')}, or "
+        f'crest.ExchangeBackground("slow"{more}) on {each}; with either, train the model again.'
     )
     second = (
         "crest.repair does this on copies of a module, trains them with a function of yours, and picks by the error on exchanged "

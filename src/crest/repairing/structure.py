@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -10,7 +11,12 @@ from crest.lengths import lengths_of, mask_from
 from crest.readouts.crest import CrestReadout
 from crest.remedies.high_pass import HighPass
 from crest.remedies.reanchored import BudgetChoice
-from crest.replacement.calls import length_argument, takes_mask_by_name
+from crest.replacement.calls import (
+    length_argument,
+    require_valid_steps,
+    step_argument,
+    takes_mask_by_name,
+)
 from crest.replacement.replacing import replace_pooling
 from crest.replacement.slot import Layout
 
@@ -36,28 +42,38 @@ class WithFront(nn.Module):
         # Read once: signatures cannot be traced.
         self._by_name = takes_mask_by_name(model)
         self._by_length = length_argument(model)
+        self._own = step_argument(model)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, lengths: Tensor | None = None, **others: Any
+    ) -> Tensor:
         """The model's answer to what the front leaves of the signals.
 
         Args:
             x: signals.
             mask: (B, T), True on valid steps; or lengths (B,), for a model whose second argument they are.
             lengths: (B,), in the place of a mask.
+            **others: for the model. Mask or lengths under the model's own name for them are taken from these.
         """
+        if mask is None and self._own in others:
+            mask = others.pop(self._own)
         if mask is not None and mask.ndim == 1:
             mask, lengths = None, mask
         if lengths is not None and mask is None:
             mask = mask_from(lengths, x, channels_first=getattr(self.front, "channels_first", None))
+        if mask is not None:
+            require_valid_steps(self._own)
         left = self.front(x, mask)
         answer: Tensor
         if mask is None:
-            answer = self.model(left)
+            answer = self.model(left, **others)
         elif self._by_length is not None:
             given = lengths_of(mask) if lengths is None else lengths
-            answer = self.model(left, **{self._by_length: given})
+            answer = self.model(left, **{self._by_length: given}, **others)
+        elif self._by_name:
+            answer = self.model(left, mask=mask, **others)
         else:
-            answer = self.model(left, mask=mask) if self._by_name else self.model(left, mask)
+            answer = self.model(left, mask, **others)
         return answer
 
 

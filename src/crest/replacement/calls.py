@@ -82,6 +82,32 @@ def length_argument(model: Callable[..., Any]) -> str | None:
     return None if "mask" in names else next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
 
 
+def step_argument(model: Callable[..., Any]) -> str | None:
+    """The name of the argument by which a model takes a mask, or lengths; None where Python cannot tell.
+
+    Example:
+        >>> step_argument(lambda x, valid: x), step_argument(lambda x, scale, mask: x), step_argument(nn.ReLU())
+        ('valid', 'mask', None)
+    """
+    names = _arguments(model)
+    if "mask" in names:
+        return "mask"
+    return length_argument(model) or (names[1] if len(names) > 1 else None)
+
+
+def require_valid_steps(argument: str | None) -> None:
+    """Raise a ValueError if the argument that takes the mask is named after padding: it would be read the other way round.
+
+    Example:
+        >>> require_valid_steps("valid")
+    """
+    if argument is not None and _LENGTHS.fullmatch(argument) is None and "pad" in argument:
+        raise ValueError(
+            f"mask is True where a step is valid, and the model's second argument is {argument!r}: wrap the model, such as "
+            f"lambda x, mask: model(x, ~mask)"
+        )
+
+
 def called_with(model: Callable[..., Any], inputs: Any, mask: Any = None) -> Any:
     """What a module or function returns for inputs and, where there is one, their mask: by its name, else as the second.
 
@@ -96,14 +122,10 @@ def called_with(model: Callable[..., Any], inputs: Any, mask: Any = None) -> Any
     """
     if mask is None:
         return model(inputs)
-    names, by_length = _arguments(model), length_argument(model)
-    if by_length is None and "mask" not in names and len(names) > 1 and "pad" in names[1]:
-        raise ValueError(
-            f"mask is True where a step is valid, and the model's second argument is {names[1]!r}: wrap the model, such as "
-            f"lambda x, mask: model(x, ~mask)"
-        )
+    require_valid_steps(step_argument(model))
+    by_length = length_argument(model)
     try:
-        if "mask" in names:
+        if takes_mask_by_name(model):
             return model(inputs, mask=mask)
         return model(inputs, mask) if by_length is None else model(inputs, **{by_length: lengths_of(mask)})
     except RuntimeError as error:
