@@ -29,6 +29,7 @@ KEYS = ("signal", "wear", "ok")
     [
         ((X, Y, MASK), None),
         ([X.numpy(), Y.numpy(), MASK.numpy()], None),
+        ((X, Y.tolist(), MASK.tolist()), None),
         ({"x": X, "labels": Y, "valid": MASK, "name": "abc"}, None),
         ({"signal": X.numpy(), "wear": Y, "ok": MASK}, KEYS),
     ],
@@ -107,8 +108,23 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
 
 def test_only_numbers_become_tensors() -> None:
     assert as_tensor("targets", None) is None
-    with pytest.raises(ValueError, match=r"^targets must be numbers, got an array of <U1"):
-        as_tensor("targets", np.array(["a"]))
+    with pytest.raises(ValueError, match=r"^targets must be numbers, got an array of datetime64"):
+        as_tensor("targets", np.array(["2020-01-01"], dtype="datetime64[D]"))
+    with pytest.raises(ValueError, match=r"^targets must be numbers, got a list of several lengths or kinds"):
+        as_tensor("targets", [[1.0], [2.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["worn", "new"], ("worn", "new"), np.array(["worn", "new"]), np.array(["worn", "new"], dtype=object)],
+    ids=["list", "tuple", "array", "objects"],
+)
+def test_names_of_classes_are_to_be_numbered(names: Any) -> None:
+    message = (
+        r"^targets must be numbers, got text such as 'worn': number the classes from 0 to K - 1, in the order"
+    )
+    with pytest.raises(ValueError, match=message):
+        as_tensor("targets", names)
 
 
 def test_targets_under_a_name_of_their_own_do_not_get_lost_in_silence() -> None:

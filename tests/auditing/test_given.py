@@ -67,7 +67,7 @@ def test_nothing_after_the_last_one_is_read() -> None:
         ([(X, Y, MASK, Y)], "^batches must hold .* got 4 parts"),
         ("signals", "^batches must be arrays"),
         ([(X, "labels")], "^targets of batches must be a tensor or an array, got str"),
-        (np.array([["a"]], dtype=object), "^inputs of batches must be numbers, got an array of objects"),
+        (np.array([["a"]], dtype=object), "^inputs of batches must be numbers, got text such as 'a'"),
     ],
 )
 def test_messages(batches: object, message: str) -> None:

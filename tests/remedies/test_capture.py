@@ -136,8 +136,9 @@ def test_batches_are_checked() -> None:
         seen(Net(), [(X,)])
     with pytest.raises(ValueError, match=r"got no targets"):
         seen(Net(), [X])
-    with pytest.raises(ValueError, match=r"^targets must be a tensor or an array, got list"):
-        seen(Net(), [(X, [1.0, 2.0])])
+    with pytest.raises(ValueError, match=r"^targets must be a tensor or an array, got set"):
+        seen(Net(), [(X, {1.0, 2.0})])
+    assert seen(Net(), [(X, [1.0, 2.0])])[0].targets.tolist() == [1.0, 2.0]
 
 
 def test_lengths_reach_a_model_that_takes_them() -> None:

@@ -30,6 +30,8 @@ def test_batches_keep_their_form() -> None:
         assert torch.equal(FORM.parts(batch, "b").inputs, x)
     assert FORM.rows(forms[3], torch.tensor([1]))[2].shape == (1, 4)
     assert FORM.rows(forms[4], torch.tensor([1]))["name"] == "abc"
+    assert FORM.rows((x, y.tolist()), torch.tensor([0, 2]))[1] == [0.0, 2.0]
+    assert FORM.rows((x, tuple(y.tolist())), torch.tensor([1]))[1] == (1.0,)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def test_batches_keep_their_form() -> None:
             {"x": torch.zeros(3, 4, 2), "z": 2},
             "^field must hold .* or dicts, got no targets under x, z: keys= names them$",
         ),
-        ((torch.zeros(3, 4, 2), [1, 2, 3]), "^targets of field must be a tensor or an array, got list"),
+        ((torch.zeros(3, 4, 2), ["a", "b", "c"]), "^targets of field must be numbers, got text such as 'a'"),
         (("a", torch.zeros(3)), "^inputs of field must be a tensor or an array, got str"),
         (
             (torch.zeros(3, 4, 2), torch.zeros(2)),

@@ -97,11 +97,9 @@ def captured(
 
 def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Any, Tensor, Any]:
     inputs, targets, mask = split_batch(batch, keys=keys)
-    # Inputs may be anything that the model takes; arrays become tensors.
-    inputs, mask = (
-        as_tensor(name, part) if isinstance(part, np.ndarray) else part
-        for name, part in (("inputs", inputs), ("mask", mask))
-    )
+    # Inputs may be anything that the model takes, also a list; arrays become tensors.
+    inputs = as_tensor("inputs", inputs) if isinstance(inputs, np.ndarray) else inputs
+    mask = as_tensor("mask", mask) if isinstance(mask, np.ndarray | list) else mask
     mask = as_step_mask(mask, inputs)
     found = as_tensor("targets", targets)
     if found is None:

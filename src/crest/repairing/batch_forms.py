@@ -82,10 +82,12 @@ class BatchForm:
         return _like(batch, [_as_before(batch[0], inputs), *batch[1:]])
 
     def rows(self, batch: Any, rows: Tensor) -> Any:
-        """Some rows of a batch: of every tensor or array in it that has as many rows as its inputs."""
+        """Some rows of a batch: of every tensor, array or list in it that has as many rows as its inputs."""
         count = len(batch[input_key(batch, self.keys)] if isinstance(batch, Mapping) else batch[0])
 
         def taken(part: Any) -> Any:
+            if isinstance(part, list | tuple) and len(part) == count:
+                return _like(part, [part[row] for row in rows.tolist()])
             if not isinstance(part, Tensor | np.ndarray) or part.ndim == 0 or len(part) != count:
                 return part
             return part[rows.to(part.device)] if isinstance(part, Tensor) else part[rows.numpy()]
