@@ -204,6 +204,15 @@ def test_logits_and_conditions() -> None:
     assert "high" in repr(found)
 
 
+def test_classes_for_a_model_that_gives_one_number_are_told() -> None:
+    x, _, knock = knocks()
+    faults = (knock > 0).long()
+    found = audit(reads_events(), (x, faults))
+    assert any("the error is that of a regression" in note for note in found.notes)
+    assert found.notes == crest.Watch(reads_events(), (x, faults)).notes
+    assert not any("regression" in note for note in audit(reads_events(), (x, knock)).notes)
+
+
 def test_it_fits_a_terminal_and_a_machine() -> None:
     x, _, knock = knocks()
     found = audit(reads_events(), (x, knock))

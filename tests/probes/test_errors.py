@@ -7,7 +7,7 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 
-from crest.probes.errors import error_rate, macro_f1, rmse, rmse_or_error_rate
+from crest.probes.errors import as_numbers_note, error_rate, macro_f1, rmse, rmse_or_error_rate
 
 
 def test_numbers_are_compared_by_their_root_mean_square() -> None:
@@ -71,3 +71,21 @@ def test_what_is_no_class_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         error(predictions, targets)
+
+
+@pytest.mark.parametrize(
+    "targets", [torch.tensor([0, 2, 1]), torch.tensor([0.0, 1.0, 1.0])], ids=["int", "float"]
+)
+def test_targets_that_look_like_classes_are_told_where_a_model_gives_one_number(targets: Tensor) -> None:
+    (note,) = as_numbers_note(rmse_or_error_rate, torch.randn(3, 1), targets)
+    assert "the error is that of a regression" in note
+    # The error that it gives for one logit is one.
+    error = eval(note[note.index("lambda") :], {})
+    assert error(torch.tensor([[2.0], [-1.0]]), torch.tensor([1, 1])) == 0.5
+    assert not as_numbers_note(error, torch.randn(3, 1), targets)
+    assert not as_numbers_note(rmse_or_error_rate, torch.randn(3, 3), targets)
+
+
+def test_targets_that_are_numbers_or_missing_need_no_note() -> None:
+    for targets in (torch.tensor([0.5, 1.0]), torch.tensor([3.0, 7.0]), None):
+        assert not as_numbers_note(rmse_or_error_rate, torch.randn(2), targets)

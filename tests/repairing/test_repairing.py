@@ -169,6 +169,12 @@ def test_classes() -> None:
     assert found.reanchored.accuracy > 0.5
 
 
+def test_classes_for_a_model_that_gives_one_number_are_told(model: nn.Module) -> None:
+    faults = [(x, (y > 0).float()) for x, y in TRAIN]
+    found = crest.repair(model, faults, validation=faults, **QUICK)
+    assert any(note.startswith("Targets are whole numbers") for note in found.notes)
+
+
 class Masked(nn.Module):
     """Channels last, with a mask that it hands to its pooling."""
 

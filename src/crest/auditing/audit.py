@@ -22,7 +22,7 @@ from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
 from crest.conditions import errors_by_condition
 from crest.probes.batches import BATCH, evaluating
-from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.probes.exchange import exchange_test
 
 MOST = 256
@@ -108,6 +108,7 @@ def audit(
     quiet = evaluating(model) if isinstance(model, nn.Module) else contextlib.nullcontext()
     with quiet, torch.no_grad():
         asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
+        notes += as_numbers_note(error, asked.answers, asked.targets)
         known = known_events(events, asked)
         if channels is not None and (isinstance(channels, str) or len(channels) != asked.signals.shape[2]):
             raise ValueError(

@@ -111,3 +111,23 @@ def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
     predictions = as_per_trajectory("predictions must be", predictions, len(targets))
     dtype = at_least_float32(predictions, targets)
     return rmse(predictions.to(dtype), targets.to(dtype))
+
+
+def as_numbers_note(error: ErrorOf, predictions: Tensor, targets: Tensor | None) -> list[str]:
+    """What to tell somebody whose targets look like classes, where a model gives one number for each trajectory; else nothing.
+
+    Targets look like classes if they have an integer type, or are all 0 or 1. A regression may have such targets too.
+
+    Example:
+        >>> as_numbers_note(rmse_or_error_rate, torch.zeros(2, 1), torch.tensor([0.5, 1.0]))
+        []
+    """
+    several = predictions.ndim == 2 and predictions.shape[1] > 1
+    if targets is None or several or error is not rmse_or_error_rate:
+        return []
+    if targets.is_floating_point() and not are_classes(targets, 2):
+        return []
+    return [
+        "targets are whole numbers and the model gives one number for each trajectory: the error is that of a regression. Classes "
+        "need logits (B, K), or for one logit error=lambda logit, fault: ((logit.flatten() > 0) != (fault > 0.5)).float().mean()"
+    ]

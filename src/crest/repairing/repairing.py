@@ -17,7 +17,7 @@ from crest.checks.doors import door_leaving
 from crest.checks.tensors import require_finite
 from crest.choice import choose
 from crest.probes.batches import evaluating
-from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.probes.exchange import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.remedies.capture import part_at
 from crest.repairing.batch_forms import (
@@ -146,6 +146,8 @@ def repair(
         model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
         pooling=pooling, head=head, layout=layout, keepdim=keepdim, fit=fit,
     )  # fmt: skip
+    answers = yardstick.predictions(original, yardstick.validation)
+    notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
     _report(say, AS_IT_IS, plain)
     tried, skipped = _tried(workshop, remedies, yardstick, say)
     tried = {AS_IT_IS: plain, **tried}
@@ -259,6 +261,10 @@ def _tried(
         else:
             _report(say, name, tried[name])
     return tried, skipped
+
+
+def _sentence(note: str) -> str:
+    return note[0].upper() + note[1:]
 
 
 def _words(failed: Exception) -> str:

@@ -20,7 +20,7 @@ from crest.batch_parts import BatchKeys
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
 from crest.probes.batches import BATCH, evaluating
-from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.probes.exchange import exchange_test
 from crest.probes.exchanged import Exchange
 from crest.probes.result import CreditMeans
@@ -137,6 +137,7 @@ class Watch:
             if len(self._given.inputs) < FEWEST:
                 self._assumed.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
             asked = self._asked(answer)
+            self._assumed += as_numbers_note(error, asked.answers, asked.targets)
             self._events = known_events(events, asked)
             read = self._read(asked)
             self._error_on(asked)
