@@ -236,7 +236,7 @@ def _ruled_by_error(
     chosen = best if below[best] else None
     if chosen:
         reason = "The lowest error on backgrounds of others."
-    elif constant is not None and min(one.id_error for one in given.values()) > BELOW * constant:
+    elif not any(found[name].learnt(one.id_error) for name, one in given.items()):
         reason = (
             "No candidate is clearly better than a constant answer when backgrounds are exchanged, and none is on data as in training "
             "either: were they trained for long enough?"

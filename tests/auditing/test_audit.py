@@ -333,12 +333,33 @@ def test_conditions_beyond_what_is_looked_at_are_told() -> None:
     assert not any("not among the first" in note for note in whole.notes)
 
 
-def test_a_model_that_errs_as_much_as_a_constant_is_to_be_trained_first() -> None:
+@pytest.mark.parametrize("part", [0.0, 0.17])
+def test_a_model_that_errs_nearly_as_much_as_a_constant_is_to_be_trained_first(part: float) -> None:
+    """It follows the events, and has learnt a part of what they say."""
     x, _, knock = knocks(64)
-    found = audit(reads_events(), (x, knock + 1000.0))
-    assert found.advice[0] == "Train it first: here it errs as much as a constant answer."
+    model = reads_events()
+    found = audit(lambda x: knock.mean() + (part + 1e-3) * model(x), (x, knock))
+    assert found.verdict == "events"
+    assert found.error > 0.8 * found.exchange.constant_error
+    (advice,) = found.advice
+    assert advice.startswith("Train the model for longer first: it has hardly learnt its task.")
+    assert advice.endswith("nothing can be concluded about where it reads.")
+    assert f"{found.error:.3g}" in advice
+    assert "Leave the model as it is" in audit(lambda x: 0.5 * model(x), (x, knock)).advice[0]
+
+
+def test_what_else_to_do_follows_where_a_model_reads_the_background() -> None:
+    x, _, knock = knocks(64)
+    found = audit(reads_level(), (x, knock))
+    assert "Train the model for longer first" in found.advice[0]
+    assert "AC coupling" in found.advice[1]
+
+
+def test_the_error_of_a_constant_is_shown() -> None:
+    x, _, knock = knocks(64)
+    found = audit(reads_events(), (x, knock))
     assert f", of a constant answer {found.exchange.constant_error:.3g}" in repr(found)
-    assert "Train it first" not in repr(audit(reads_events(), x))
+    assert "Train the model" not in repr(audit(reads_events(), x))
 
 
 def test_lengths_say_what_a_mask_says() -> None:

@@ -39,3 +39,12 @@ def test_a_prediction_without_shares_does_not_vary() -> None:
     nothing = found(math.nan)
     assert not nothing.varies
     assert repr(nothing).endswith("the prediction does not vary, so it follows nothing (NaN)")
+
+
+def test_a_fifth_below_a_constant_is_learnt() -> None:
+    one = found(0.75, constant_error=0.99)
+    assert [one.learnt(error) for error in (0.2, 0.79, 0.8, 0.825, 3.0)] == [True, True, False, False, False]
+    assert found(0.75).learnt(100.0)
+    assert one.train_first(0.2) == one.train_first(None) == ()
+    (advice,) = one.train_first(0.825)
+    assert "Its error is 0.825, that of a constant answer 0.99." in advice

@@ -119,6 +119,22 @@ def test_another_rule_is_none(model: nn.Module) -> None:
         crest.repair(model, TRAIN, by="luck")
 
 
+def test_a_repaired_model_that_has_hardly_learnt_its_task_is_told(
+    model: nn.Module, repaired: crest.Repaired
+) -> None:
+    class Little(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, x: Tensor) -> Tensor:
+            return 0.1 * self.model(x)
+
+    found = crest.repair(Little(), TRAIN, validation=HELD_OUT, remedies=[], **QUICK)
+    assert any("hardly learnt its task" in note for note in found.notes)
+    assert not any("hardly learnt its task" in note for note in repaired.notes)
+
+
 def test_the_field_never_chooses(model: nn.Module) -> None:
     x, y = BROKEN[0]
     fields = [None, [(x, y)], [(x, -y)]]

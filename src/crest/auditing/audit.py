@@ -135,6 +135,7 @@ def audit(
     if read is not None:
         share, chance = read.on(core.cpu())
         on_core = (float(share.mean()), float(chance.mean()))
+    mistaken = None if asked.targets is None else float(error(asked.answers, asked.targets))
     finding = found(
         tested,
         level=level,
@@ -144,15 +145,12 @@ def audit(
         few=len(asked.signals) < FEWEST,
         channels_first=channels_first,
         masked=asked.mask is not None,
+        error=mistaken,
     )
-    mistaken = None if asked.targets is None else float(error(asked.answers, asked.targets))
-    advice = finding.advice
-    if mistaken is not None and tested.constant_error is not None and mistaken >= tested.constant_error:
-        advice = ("Train it first: here it errs as much as a constant answer.", *advice)
     return Audit(
         verdict=finding.verdict,
         reasons=finding.reasons,
-        advice=advice,
+        advice=finding.advice,
         trajectories=len(asked.signals),
         exchange=tested,
         level=level,

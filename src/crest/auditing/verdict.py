@@ -40,6 +40,7 @@ def found(
     few: bool = False,
     channels_first: bool = False,
     masked: bool = False,
+    error: float | None = None,
 ) -> Finding:
     """The finding.
 
@@ -56,6 +57,7 @@ def found(
         few: whether there are too few trajectories for a verdict.
         channels_first: whether the model takes (B, C, T): the advice then says so to the layers that it names.
         masked: whether a mask or lengths came with the trajectories: the advice then hands them on.
+        error: of the model, where targets are known: the advice for one that has hardly learnt its task is to train it.
     """
     verdict = verdict_of(exchange, few=few)
     reasons = [_exchange_words(exchange)]
@@ -88,7 +90,13 @@ def found(
         verdict=verdict,
         reasons=tuple(reasons),
         advice=_advice(
-            verdict, level=level, sharp=sharp, exchange=exchange, turned=channels_first, masked=masked
+            verdict,
+            level=level,
+            sharp=sharp,
+            exchange=exchange,
+            turned=channels_first,
+            masked=masked,
+            train=exchange.train_first(error),
         ),
     )
 
@@ -129,13 +137,15 @@ def _advice(
     exchange: Exchange,
     turned: bool,
     masked: bool,
+    train: tuple[str, ...],
 ) -> tuple[str, ...]:
     if not exchange.varies:
         return ("Train the model: a constant answer cannot be mended here.",)
     if verdict == "events":
-        return ("Leave the model as it is: its answer follows the events.",)
+        return train or ("Leave the model as it is: its answer follows the events.",)
     if sharp < SHARP:
         return (
+            *train,
             "This tool may be the wrong one: without a brief event there is nothing to re-anchor on. If the target lives in the "
             "background, leave the model as it is.",
         )
@@ -162,4 +172,4 @@ def _advice(
         "If the answer should depend on the background, such as a load that scales the event, or if the event itself tells "
         "the cue, none of this helps: compare errors by condition."
     )
-    return (first, second, last)
+    return (*train, first, second, last)

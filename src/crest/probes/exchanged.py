@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 Interval = tuple[float, float]
 
+# our choice: docs/choices.md#learnt
+LEARNT = 0.8
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Exchange:
@@ -60,6 +63,19 @@ class Exchange:
     def varies(self) -> bool:
         """Whether the prediction varied at all."""
         return not math.isnan(self.transient)
+
+    def learnt(self, error: float) -> bool:
+        """Whether a model with this error on data as in training has learnt its task: a fifth below a constant answer."""
+        return self.constant_error is None or error <= LEARNT * self.constant_error
+
+    def train_first(self, error: float | None) -> tuple[str, ...]:
+        """The advice to train a model that has hardly learnt its task; none where it has, or where nobody knows."""
+        if error is None or self.learnt(error):
+            return ()
+        return (
+            f"Train the model for longer first: it has hardly learnt its task. Its error is {error:.3g}, that of a constant answer "
+            f"{self.constant_error:.3g}. Until it is far below, nothing can be concluded about where it reads.",
+        )
 
     def __repr__(self) -> str:
         lent = ", spectra alone" if self.lent == "spectrum" else ""

@@ -159,7 +159,7 @@ def repair(
         by=by,
     )
     chosen = choice.name or AS_IT_IS
-    notes += workshop.notes
+    notes += [*workshop.notes, *tried[chosen].row.exchange.train_first(tried[chosen].row.id_error)]
     return Repaired(
         model=tried[chosen].model,
         name=chosen,
