@@ -121,6 +121,19 @@ def test_the_first_layer_tells_the_order_of_the_axes() -> None:
     assert found.exchange == audit(model, x, channels_first=False).exchange
 
 
+def test_an_order_of_the_axes_that_looks_wrong_is_warned_of() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv1d(2, 4, 5), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    x, y = torch.randn(16, 2, 200), torch.randn(16)
+    message = r"^channels_first=False makes 2 steps of 200 channels"
+    for ask in (audit, crest.Watch, crest.repair):
+        data = [(x, y)] if ask is crest.repair else (x, y)
+        with pytest.warns(UserWarning, match=message):
+            ask(model, data, channels_first=False)
+
+
 def test_as_many_steps_as_channels_are_not_confused() -> None:
     torch.manual_seed(0)
     block = nn.Sequential(nn.Conv1d(2, 32, 9, stride=4, padding=4), nn.ReLU())

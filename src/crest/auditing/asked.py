@@ -13,7 +13,7 @@ from crest.auditing.given import Given
 from crest.batch_parts import place_in_batches
 from crest.checks.tensors import as_mask, as_per_trajectory, require_finite
 from crest.probes.batches import batches_of, in_batches
-from crest.replacement.axes import find_channels_first
+from crest.replacement.axes import find_channels_first, warn_of_axes
 from crest.replacement.failures import CALL_ERRORS, require_same, why_it_failed
 
 
@@ -113,17 +113,31 @@ def asked_about(
     )
 
 
-def order_of_axes(model: nn.Module | Callable[..., Any], given: Given) -> tuple[bool, str]:
-    """Whether the inputs are (N, C, T), and what tells: the first layer if it can, else the longer axis is time."""
+def settled_axes(
+    model: nn.Module | Callable[..., Any], given: Given, channels_first: bool | None, notes: list[str]
+) -> bool:
+    """Whether the inputs are (N, C, T): as somebody said, else the first layer tells if it can, else the longer axis is time.
+
+    Args:
+        model: in evaluation mode.
+        given: the trajectories.
+        channels_first: what was said; a warning tells where that looks wrong.
+        notes: what was assumed is added to these.
+    """
+    found = None
     if isinstance(model, nn.Module):
         few = _beside(model, given)
         mask = None if few.mask is None else few.mask[:2]
         # A model that fails on a plain call is told of later, with its own words.
         with contextlib.suppress(Exception):
             found = find_channels_first(model, few.inputs[:2], mask)
-            if found is not None:
-                return found, "so many channels the first layer takes"
-    return given.inputs.shape[1] < given.inputs.shape[2], "time is the longer axis"
+    if channels_first is not None:
+        warn_of_axes(channels_first, tuple(given.inputs.shape), found)
+        return channels_first
+    why = "time is the longer axis" if found is None else "so many channels the first layer takes"
+    first = given.inputs.shape[1] < given.inputs.shape[2] if found is None else found
+    notes.append(f"inputs are {'(B, C, T)' if first else '(B, T, C)'}: {why}")
+    return first
 
 
 def _beside(model: Any, given: Given) -> Given:

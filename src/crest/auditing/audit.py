@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from crest.arrays import StepMask
-from crest.auditing.asked import Asked, asked_about, order_of_axes
+from crest.auditing.asked import Asked, asked_about, settled_axes
 from crest.auditing.given import gathered, require_in_order
 from crest.auditing.looking import credit_at, known_events, looked_into
 from crest.auditing.readings import Readings, core_of, deletions, sharp_share
@@ -100,9 +100,7 @@ def audit(
     if len(given.inputs) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []
-    if channels_first is None:
-        channels_first, why = order_of_axes(model, given)
-        notes.append(f"inputs are {'(B, C, T)' if channels_first else '(B, T, C)'}: {why}")
+    channels_first = settled_axes(model, given, channels_first, notes)
     if len(given.inputs) < FEWEST:
         notes.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
     quiet = evaluating(model) if isinstance(model, nn.Module) else contextlib.nullcontext()

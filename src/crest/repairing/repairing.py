@@ -31,7 +31,7 @@ from crest.repairing.measuring import Yardstick
 from crest.repairing.repaired import AS_IT_IS, MeasuredModel, Repaired
 from crest.repairing.treatments import REPAIRS, USUAL_REPAIRS
 from crest.repairing.workshop import Fit, FitResultError, TriedModel, Workshop, measured
-from crest.replacement.axes import find_channels_first
+from crest.replacement.axes import find_channels_first, warn_of_axes
 from crest.replacement.calls import answer_to
 from crest.replacement.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.replacement.slot import Layout
@@ -226,14 +226,13 @@ def _axes(model: nn.Module, first: TrainingParts, channels_first: bool | None, n
         ) from error
     if isinstance(answer, Tensor):
         require_same(answer, again)
-    if channels_first is None:
-        found = find_channels_first(model, first.inputs, first.mask)
-        channels_first = bool(found)
-        how = "taken as" if found is None else "found to be"
-        notes.append(
-            f"Inputs were {how} {'(B, C, T)' if channels_first else '(B, T, C)'}; channels_first= says otherwise."
-        )
-    return channels_first
+    found = find_channels_first(model, first.inputs, first.mask)
+    if channels_first is not None:
+        warn_of_axes(channels_first, tuple(first.inputs.shape), found)
+        return channels_first
+    how, order = "taken as" if found is None else "found to be", "(B, C, T)" if found else "(B, T, C)"
+    notes.append(f"Inputs were {how} {order}; channels_first= says otherwise.")
+    return bool(found)
 
 
 def _tried(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from crest.auditing.asked import Asked, asked_about, order_of_axes
+from crest.auditing.asked import Asked, asked_about, settled_axes
 from crest.auditing.given import gathered, require_in_order
 from crest.auditing.looking import credit_at, known_events, looked_into
 from crest.auditing.readings import FeaturesNotFiniteError, Readings, core_of
@@ -130,10 +130,7 @@ class Watch:
             raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
         self._assumed: list[str] = []
         with self._quietly():
-            if channels_first is None:
-                channels_first, why = order_of_axes(model, self._given)
-                self._assumed.append(f"inputs are {'(B, C, T)' if channels_first else '(B, T, C)'}: {why}")
-            self._channels_first = channels_first
+            self._channels_first = settled_axes(model, self._given, channels_first, self._assumed)
             if len(self._given.inputs) < FEWEST:
                 self._assumed.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
             asked = self._asked(answer)
