@@ -94,6 +94,22 @@ def test_the_interface_is_found_and_credit_measured_against_events() -> None:
     assert spread.concentration > 0.8
 
 
+def test_events_that_hold_none_and_events_that_nothing_is_compared_with_are_told() -> None:
+    x, _, knock = knocks()
+    none = torch.zeros(x.shape[:2], dtype=torch.bool)
+    found = audit(reads_events(), (x, knock), events=none)
+    assert found.credit is None
+    assert "events hold no event in the 64 trajectories: nothing is compared with them" in " ".join(
+        repr(found).split()
+    )
+    assert crest.Watch(reads_events(), (x, knock), events=none).notes == found.notes
+    some = none.clone()
+    some[:, EVENT] = True
+    outside = audit(reads_events(), (x, knock), events=some, features=False)
+    assert any("events are not compared with anything" in note for note in outside.notes)
+    assert not any("events" in note for note in audit(reads_events(), (x, knock), events=some).notes)
+
+
 def test_a_function_has_no_interface() -> None:
     x, _, _ = knocks()
     found = audit(lambda x: x.mean((1, 2)), x.numpy())

@@ -43,11 +43,11 @@ def test_events_of_every_form_are_flags(form: str) -> None:
         "lists": EVENTS.tolist(),
         "more rows": torch.cat([EVENTS, ~EVENTS]),
     }
-    assert torch.equal(known_events(forms[form], asking(pooled())), EVENTS)
+    assert torch.equal(known_events(forms[form], asking(pooled()), []), EVENTS)
 
 
 def test_no_events_are_none() -> None:
-    assert known_events(None, asking(pooled())) is None
+    assert known_events(None, asking(pooled()), []) is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_no_events_are_none() -> None:
 )
 def test_other_events_are_refused(events: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        known_events(events, asking(pooled()))
+        known_events(events, asking(pooled()), [])
 
 
 @torch.no_grad()

@@ -107,7 +107,7 @@ def audit(
     with quiet, torch.no_grad():
         asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
         notes += as_numbers_note(error, asked.answers, asked.targets)
-        known = known_events(events, asked)
+        known = known_events(events, asked, notes)
         if channels is not None and (isinstance(channels, str) or len(channels) != asked.signals.shape[2]):
             raise ValueError(
                 f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
@@ -125,6 +125,8 @@ def audit(
         interface, read = None, None
         if isinstance(model, nn.Module) and features is not False:
             interface, read = looked_into(model, asked, features, head, notes)
+        if known is not None and read is None:
+            notes.append("events are not compared with anything: there are no features of the model to see")
         core = core_of(asked.signals, asked.valid, sigma)
         gone = deletions(asked, core, seed=seed)
         by_condition = None if names is None else _by_condition(asked, names, read, core, error)

@@ -16,12 +16,13 @@ from crest.probes.rates import events_at
 from crest.probes.result import CreditMeans
 
 
-def known_events(events: Any, asked: Asked) -> EventMask | None:
+def known_events(events: Any, asked: Asked, notes: list[str]) -> EventMask | None:
     """The events of the trajectories as booleans (N, T) on the CPU; None where nobody knows them.
 
     Args:
         events: (N, T) or more rows, of which the first are taken; booleans, or the integers 0 and 1.
         asked: what the model is asked about.
+        notes: a line is added to these where there is no event among them.
     """
     if events is None:
         return None
@@ -35,7 +36,10 @@ def known_events(events: Any, asked: Asked) -> EventMask | None:
         raise ValueError(
             f"events must have shape (N, T) = {tuple(asked.signals.shape[:2])}, those of the inputs, got {tuple(flags.shape)}"
         )
-    return as_flags("events", flags[: len(asked.signals)], asked.signals).cpu()
+    found = as_flags("events", flags[: len(asked.signals)], asked.signals).cpu()
+    if not bool((found & asked.valid.cpu()).any()):
+        notes.append(f"events hold no event in the {len(found)} trajectories: nothing is compared with them")
+    return found
 
 
 def looked_into(

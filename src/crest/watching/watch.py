@@ -135,7 +135,7 @@ class Watch:
                 self._assumed.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
             asked = self._asked(answer)
             self._assumed += as_numbers_note(error, asked.answers, asked.targets)
-            self._events = known_events(events, asked)
+            self._events = known_events(events, asked, self._assumed)
             read = self._read(asked)
             self._error_on(asked)
             self._core = core_of(asked.signals, asked.valid, sigma).cpu()
