@@ -1,4 +1,5 @@
 import copy
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -485,6 +486,28 @@ def test_dropout_that_is_left_on_is_told() -> None:
 
     with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
         crest.repair(Random(), TRAIN, validation=HELD_OUT, **QUICK)
+
+
+def test_a_fit_that_takes_the_batches_apart_in_another_way_is_told_what_they_hold(model: nn.Module) -> None:
+    def of_two(model: nn.Module, batches: Iterable[Any]) -> None:
+        for _x, _y in batches:
+            pass
+
+    x, y, lengths = ragged()
+    for batches, held in (
+        ([(x, y, lengths)], r"\(x, y, lengths\)"),
+        ([(x, y, torch.ones(x.shape[:2]).bool())], r"\(x, y, mask\)"),
+        ([{"x": x, "y": y, "lengths": lengths}], "dicts with x, y, lengths"),
+    ):
+        found = crest.repair(Unpacked(), batches, fit=of_two, remedies=["level jitter"], **QUICK)
+        why = found.skipped["level jitter"]
+        assert re.search(
+            rf"ValueError: too many values to unpack .*the batches that fit is given are {held}", why
+        )
+    other = crest.repair(
+        model, TRAIN, fit=lambda *_: int("a"), validation=HELD_OUT, remedies=["level jitter"], **QUICK
+    )
+    assert "that fit is given" not in other.skipped["level jitter"]
 
 
 def test_a_fit_that_takes_no_wrapper_is_told_why(model: nn.Module) -> None:

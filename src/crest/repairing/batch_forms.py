@@ -96,6 +96,18 @@ class BatchForm:
             return {key: taken(part) for key, part in batch.items()}
         return _like(batch, [taken(part) for part in batch])
 
+    def words(self, batch: Any) -> str:
+        """What such batches are, for a message.
+
+        Example:
+            >>> BatchForm().words((torch.zeros(2, 5, 1), torch.ones(2), torch.tensor([5, 3])))
+            '(x, y, lengths)'
+        """
+        if isinstance(batch, Mapping):
+            return f"dicts with {', '.join(map(str, batch))}"
+        third = [] if len(batch) < 3 else ["lengths" if np.ndim(batch[2]) == 1 else "mask"]
+        return f"({', '.join(['x', 'y', *third])})"
+
     def joined(self, batches: Iterable[Any], argument: str, channels_first: bool) -> JoinedBatches:
         """All trajectories, channels last. Shorter batches are padded where they have masks.
 

@@ -173,7 +173,13 @@ class Workshop:
         if self.fit is None:
             raise ValueError("fit must be given for a remedy that trains")
         with scope(self.seed, "repair/fit"):
-            returned = self.fit(model.train(), batches)
+            try:
+                returned = self.fit(model.train(), batches)
+            except ValueError as error:
+                if "values to unpack" not in str(error):
+                    raise
+                form = self.form.words(next(iter(batches)))
+                raise ValueError(f"{error}; the batches that fit is given are {form}") from error
         if returned is None:
             return model
         if not isinstance(returned, nn.Module):
