@@ -337,6 +337,13 @@ def test_messages(changes: dict[str, object], message: str) -> None:
         audit(**arguments)
 
 
+def test_targets_beside_the_inputs_are_told_to_be_one_with_them() -> None:
+    x, _, knock = knocks()
+    for ask in (audit, crest.Watch, crest.repair):
+        with pytest.raises(TypeError, match=r"Inputs and targets are one: \(x, y\)$"):
+            ask(reads_events(), x, knock)
+
+
 def test_a_constant_answer_follows_nothing() -> None:
     x, _, _ = knocks()
     found = audit(lambda x: torch.ones(len(x)), x)

@@ -148,3 +148,22 @@ def test_a_door_is_not_there_in_a_graph() -> None:
     assert torch.equal(torch.compile(Doubled(), fullgraph=True, backend="eager")(values), 2 * values)
     program = torch.export.export(Doubled(), (values,), dynamic_shapes=({0: torch.export.Dim("B", min=2)},))
     assert torch.equal(program.module()(torch.arange(5.0)), 2 * torch.arange(5.0))
+
+
+def test_more_arguments_by_place_than_there_are_places_are_told_by_name() -> None:
+    @door
+    def joined(first: str, second: str, *, third: str = "") -> str:
+        return first + second + third
+
+    @door
+    class Reader:
+        def __init__(self, model: str, batches: object, *, seed: int = 0) -> None:
+            self.held = (model, batches, seed)
+
+    with pytest.raises(
+        TypeError, match=r"joined\(\) takes first and second by place, got 3; others need their names$"
+    ):
+        joined("a", "b", "c")
+    message = r"Reader\(\) takes model and batches by place, got 3; others need their names. Inputs and targets are one: \(x, y\)$"
+    with pytest.raises(TypeError, match=message):
+        Reader("a", "x", "y")

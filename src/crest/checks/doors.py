@@ -103,6 +103,8 @@ def _guarded(
     def entered(*args: Any, **kwargs: Any) -> Any:
         if not tracing():
             kinds, positional, rest = asked()
+            if len(args) > len(positional) and not rest:
+                raise TypeError(_too_many(function, positional, len(args)))
             for place, value in enumerate(args):
                 _check(positional[place] if place < len(positional) else rest, value, kinds, rules)
             for name, value in kwargs.items():
@@ -110,6 +112,15 @@ def _guarded(
         return function(*args, **kwargs)
 
     return entered
+
+
+def _too_many(function: Callable[..., Any], positional: tuple[str, ...], given: int) -> str:
+    """The sentence of a TypeError about more arguments by place than there are places."""
+    own = positional[:1] in (("self",), ("cls",))
+    names = positional[1:] if own else positional
+    called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    words = f"{called}() takes {' and '.join(names) or 'nothing'} by place, got {given - own}; others need their names"
+    return words + (". Inputs and targets are one: (x, y)" if names and names[-1].endswith("batches") else "")
 
 
 def _check(name: str, value: object, kinds: Mapping[str, Kind], rules: Mapping[str, str]) -> None:
