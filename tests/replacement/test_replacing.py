@@ -212,6 +212,13 @@ def test_a_model_that_looks_trained_must_be_trained_again(model: nn.Module, path
     assert len(seen) == 1
 
 
+def test_a_second_replacement_says_that_there_was_a_first() -> None:
+    model = crest.replace_pooling(convolutional(), "2", crest.MeanReadout()).eval()
+    message = r"^the pooling of this model has already been replaced, by MeanReadout at '2': train it again"
+    with pytest.warns(UserWarning, match=message):
+        crest.replace_pooling(model, "2", crest.CrestReadout())
+
+
 def test_a_new_model_and_reanchoring_give_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

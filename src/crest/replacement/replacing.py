@@ -68,8 +68,13 @@ def replace_pooling(
         layout, keepdim = seen_convention(model, path, sample, layout=layout, keepdim=keepdim)
     slot = slot_for(layer, path, readout, layout=layout, keepdim=keepdim)
     if warn or (warn is None and _looks_trained(model)):
+        before = (
+            f"the pooling of this model has already been replaced, by {type(layer.readout).__name__}"
+            if isinstance(layer, PoolingSlot)
+            else f"the model was trained with {type(layer).__name__}"
+        )
         warnings.warn(
-            f"the model was trained with {type(layer).__name__} at {path!r}: train it again before you use it, or call "
+            f"{before} at {path!r}: train it again before you use it, or call "
             "crest.reanchor instead, which fits the head again; as it is now, its answers mean nothing",
             UserWarning,
             stacklevel=3,  # past the door
