@@ -29,6 +29,13 @@ def test_before_and_after_stand_side_by_side(tmp_path: Path) -> None:
     assert "http://" not in text.partition("<script>")[0]
 
 
+@pytest.mark.parametrize("name", ["plain", "audit.pdf"])
+def test_a_page_has_its_ending(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^path must end in .html, got '.*{name}'"):
+        of_knocks(0.0).to_html(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_paragraphs_stand_under_the_heading_as_text() -> None:
     text = audit_page({"as it is": of_knocks(0.0)}, intro="A <b>trial</b>.\n\nSecond.")
     first, second = text.index("<p>A &lt;b&gt;trial&lt;/b&gt;.</p>"), text.index("<p>Second.</p>")

@@ -120,17 +120,19 @@ class Audit:
         One file that needs no server and no network. Needs the lab extra.
 
         Args:
-            path: of the file.
+            path: of the file, which ends in .html.
             after: an audit of the repaired model on the same trajectories, to be shown beside.
             title: the heading.
             intro: a text under it; an empty line begins a paragraph.
         """
+        place = Path(path)
+        if place.suffix.lower() != ".html":
+            raise ValueError(f"path must end in .html, got {str(path)!r}")
         try:
             from crest.auditing.page import audit_page  # noqa: PLC0415
         except ImportError as missing:
             raise ImportError(f"to_html needs {missing.name}: pip install 'crest-readout[lab]'") from missing
         audits = {"as it is": self} if after is None else {"before": self, "after": after}
-        place = Path(path)
         with whole_file(place) as file:
             file.write(audit_page(audits, title=title, intro=intro).encode())
         return place
