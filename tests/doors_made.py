@@ -201,7 +201,8 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         },
         "audit": {
             "model": reads, "batches": [(series(), torch.rand(6))], "features": None, "head": None, "events": events(),
-            "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "keys": None, "channels": ["a", "b"], "answer": taken,
+            "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "keys": None, "channels": ["a", "b"], "classes": None,
+            "answer": taken,
             "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0,
         },
         "Watch": {"model": reads, "batches": [(series(), torch.rand(6))], **watched},

@@ -329,6 +329,14 @@ def test_other_answers_are_taken_out() -> None:
         ({"sigma": 0}, "^sigma must be positive"),
         ({"kind": "loud"}, "^kind must"),
         ({"channels": ["a", "b"]}, "^channels must name each of 1 channels"),
+        (
+            {"classes": ["new", "worn", "gone"]},
+            r"^classes must come with a model that gives logits \(B, K\), got one number for each trajectory",
+        ),
+        (
+            {"model": lambda x: x.mean(1).expand(-1, 4), "classes": ["new", "worn"]},
+            "^classes must name each of 4 outputs of the model, got \\['new', 'worn'\\]",
+        ),
     ],
 )
 def test_messages(changes: dict[str, object], message: str) -> None:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
+import crest
 from crest.auditing import audit
 from crest.auditing.page import audit_page
 
@@ -49,6 +51,30 @@ def test_a_name_of_a_channel_or_a_condition_is_only_text() -> None:
     assert "<b>bold</b>" not in text
     assert "<i>fast</i>" not in text
     assert "&lt;i&gt;fast&lt;/i&gt;" in text
+
+
+def test_every_number_that_is_printed_is_on_the_page() -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(16, 80, 2), torch.randn(16)
+    model = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1))
+    audited = audit(model, (x, y), events=torch.arange(80).expand(16, 80) < 8)
+    text = audit_page({"as it is": audited})
+    for name, value in (
+        ("error of a constant answer", f"{audited.exchange.constant_error:.3g}"),
+        ("Prec@|E|", f"{audited.credit.precision:.2f}"),
+    ):
+        assert f'<th scope="row">{name}</th><td>{value}</td>' in text
+
+
+def test_classes_have_their_names_or_their_numbers() -> None:
+    x, y = torch.randn(16, 80, 2), torch.arange(16) % 3
+
+    def logits(x: torch.Tensor) -> torch.Tensor:
+        return torch.stack([x.mean((1, 2)), x.amax((1, 2)), x[:, 0, 0]], 1)
+
+    for classes, shown in ((None, '["0","1","2"]'), (["new", "worn", "gone"], '["new","worn","gone"]')):
+        assert f'"classes":{shown}' in audit_page({"as it is": audit(logits, (x, y), classes=classes)})
+    assert '"classes":[]' in audit_page({"as it is": of_knocks(0.0)})
 
 
 def test_nothing_to_show() -> None:

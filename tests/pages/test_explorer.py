@@ -1,6 +1,8 @@
 """Trajectories once each, whatever the number of models."""
 
 import dataclasses
+import json
+import math
 
 import pytest
 
@@ -57,3 +59,11 @@ def test_shares_are_whole_parts_of_the_largest_and_credit_on_events_is_exact() -
 def test_shares_of_nothing_are_nothing() -> None:
     system = explorer_system("mine", [traced("one", credit=[0.0, 0.0])])
     assert system["readouts"][0]["rows"][0]["credit"]["parts"] == [0, 0]
+
+
+def test_what_is_not_there_is_left_out_of_the_drawing() -> None:
+    models = [traced(name, signals=[[2.0, math.nan]], credit=[1.0, math.nan]) for name in ("one", "two")]
+    system = explorer_system("mine", models)
+    assert json.loads(json.dumps(system, allow_nan=False)) == system
+    assert system["trajectories"][0]["signals"] == [[2, None]]
+    assert system["readouts"][0]["rows"][0]["credit"]["parts"] == [999, None]

@@ -41,6 +41,7 @@ def audit(
     channels_first: bool | None = None,
     keys: BatchKeys | None = None,
     channels: Sequence[str] | None = None,
+    classes: Sequence[str] | None = None,
     answer: Callable[[Any], Tensor] | None = None,
     kind: str = "core",
     sigma: float = SIGMA,
@@ -70,6 +71,7 @@ def audit(
             the longer axis.
         keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
         channels: names of the signals, for the page.
+        classes: names of the classes in the order of the model's outputs, for the page; targets are their numbers, from 0.
         answer: from what the model returns to predictions (B,), (B, 1) or logits (B, K), where it returns something else.
         kind: kind of background that is exchanged, as in `crest.background.split`.
         sigma: deviation of the Gaussian in steps, where a background has one.
@@ -112,6 +114,7 @@ def audit(
             raise ValueError(
                 f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
             )
+        named = _class_names(classes, asked.answers)
         names = _names(conditions, asked, notes)
         tested = exchange_test(
             asked.function, asked.signals, kind=kind, lent=LENT_BY_AUDIT, mask=asked.mask, targets=asked.targets,
@@ -163,9 +166,25 @@ def audit(
         credit=None if known is None or read is None else credit_at(read, known),
         error=mistaken,
         by_condition=by_condition,
+        classes=named,
         notes=tuple(notes),
         traces=shown_traces(asked, read, core, known, channels),
     )
+
+
+def _class_names(classes: Sequence[str] | None, answers: Tensor) -> tuple[str, ...]:
+    """The names of the K classes of logits (N, K), their numbers unless given; none where a model gives one number."""
+    outputs = answers.shape[1] if answers.ndim == 2 else 1
+    if outputs == 1:
+        # One logit tells two classes apart.
+        if classes is not None and len(classes) > 2:
+            raise ValueError(
+                f"classes must come with a model that gives logits (B, K), got one number for each trajectory and {classes!r}"
+            )
+        return ()
+    if classes is not None and (isinstance(classes, str) or len(classes) != outputs):
+        raise ValueError(f"classes must name each of {outputs} outputs of the model, got {classes!r}")
+    return tuple(map(str, range(outputs))) if classes is None else tuple(classes)
 
 
 def _names(

@@ -38,7 +38,9 @@ def audit_page(audits: Mapping[str, Audit], *, title: str = "Audit", intro: str 
             intro=intro.split("\n\n") if intro else [],
             audits=audits,
             rows=_rows(audits),
-            explorer=[explorer_system("your trajectories", models)],
+            explorer=[
+                explorer_system("your trajectories", models, classes=next(iter(audits.values())).classes)
+            ],
         )
     )
 
@@ -76,9 +78,11 @@ def _rows(audits: Mapping[str, Audit]) -> list[tuple[str, list[str]]]:
         ),
         ("error", [shown(one.error) for one in values]),
         ("error on backgrounds of others", [shown(one.exchange.exchanged_error) for one in values]),
+        ("error of a constant answer", [shown(one.exchange.constant_error) for one in values]),
         ("credit on the core", [shown(one.core_credit, ".2f") for one in values]),
         ("share of steps in the core", [shown(one.core_chance, ".2f") for one in values]),
         ("CiE@1", [shown(None if one.credit is None else one.credit.cie, ".2f") for one in values]),
+        ("Prec@|E|", [shown(None if one.credit is None else one.credit.precision, ".2f") for one in values]),
         ("ECM", [shown(None if one.credit is None else one.credit.ecm, ".2f") for one in values]),
         ("chance", [shown(None if one.credit is None else one.credit.chance, ".2f") for one in values]),
     ]

@@ -67,6 +67,8 @@ class Audit:
     """Root mean square error, or share of wrong classes, where targets were given."""
     by_condition: Mapping[Hashable, ConditionReading] | None
     """What was found under each condition, where conditions were given."""
+    classes: tuple[str, ...]
+    """Names of the classes, their numbers where nobody named them; none where the model gives one number."""
     notes: tuple[str, ...]
     """What was assumed."""
     traces: Traces | None

@@ -1,6 +1,7 @@
 """Some of the audited trajectories step by step, for the page."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,10 +33,15 @@ def shown_traces(
     value = single[:, 0] if single.shape[1] == 1 else single.argmax(1)
     order = torch.arange(len(signals)) if targets is None else targets.argsort(stable=True).cpu()
     rows = order[torch.linspace(0, len(order) - 1, min(SHOWN, len(order))).round().long()].tolist()
-    steps = signals.shape[1]
+    steps, valid = signals.shape[1], asked.valid.cpu()
 
-    def spread(values: Tensor | None, row: int) -> list[float] | None:
-        return None if values is None else scores_at(values[row : row + 1], steps)[0].tolist()
+    def there(values: Tensor, row: int) -> list[Any]:
+        """Values (..., T) of a trajectory, NaN on its padding."""
+        listed: list[Any] = values.float().cpu().masked_fill(~valid[row], torch.nan).tolist()
+        return listed
+
+    def spread(values: Tensor, row: int) -> list[float]:
+        return there(scores_at(values[row : row + 1], steps)[0], row)
 
     return Traces(
         channels=list(channels or (f"channel {number}" for number in range(signals.shape[2]))),
@@ -47,13 +53,13 @@ def shown_traces(
                 y=None if targets is None else float(targets[row]),
                 cue=None,
                 prediction=float(value[row]),
-                signals=signals[row].float().cpu().T.tolist(),
-                events=None if events is None else events[row].nonzero().flatten().tolist(),
-                credit=[0.0] * steps
+                signals=there(signals[row].T, row),
+                events=None if events is None else (events[row] & valid[row]).nonzero().flatten().tolist(),
+                credit=there(torch.zeros(steps), row)
                 if read is None
-                else spread(read.credit * (read.credit.shape[1] / steps), row) or [],
+                else spread(read.credit * (read.credit.shape[1] / steps), row),
                 transience=None if read is None else spread(read.transience, row),
-                votes=core[row].float().tolist(),
+                votes=there(core[row], row),
             )
             for row in rows
         ],

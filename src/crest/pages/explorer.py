@@ -1,5 +1,6 @@
 """Plain values for the explorer's script: trajectories once each, and what every model makes of them."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,7 +104,7 @@ def _same_data(one: Trace, other: Trace) -> bool:
     known = one.events is not None and other.events is not None
     if (known and one.events != other.events) or np.shape(one.signals) != np.shape(other.signals):
         return False
-    return np.allclose(one.signals, other.signals, rtol=1e-3, atol=1e-3)
+    return np.allclose(one.signals, other.signals, rtol=1e-3, atol=1e-3, equal_nan=True)
 
 
 def _short(value: float | None) -> float | None:
@@ -111,15 +112,18 @@ def _short(value: float | None) -> float | None:
 
 
 def _in_parts(values: Sequence[float] | None) -> dict[str, Any] | None:
-    """Values as whole parts of the largest; the script multiplies them again."""
+    """Values as whole parts of the largest, None on padding; the script multiplies them again."""
     if values is None:
         return None
-    most = max((abs(value) for value in values), default=0.0)
+    most = max((abs(value) for value in values if not math.isnan(value)), default=0.0)
     unit = most / _PARTS or 1.0
-    return {"unit": float(f"{unit:.8g}"), "parts": [round(value / unit) for value in values]}
+    parts = [None if math.isnan(value) else round(value / unit) for value in values]
+    return {"unit": float(f"{unit:.8g}"), "parts": parts}
 
 
-def _drawn(value: float) -> float | int:
-    """A number in few letters: whole ones have no point."""
+def _drawn(value: float) -> float | int | None:
+    """A number in few letters: whole ones have no point. None on padding, where nothing is drawn."""
+    if math.isnan(value):
+        return None
     short = float(f"{value:.{_DIGITS}g}")
     return int(short) if short.is_integer() else short

@@ -25,7 +25,7 @@ class Trace:
     """One trajectory step by step: what the model saw and where it reads. None stands for what nobody knows.
 
     Everything has the steps T of the signals. Where the network has strides, credit, transience and votes are
-    spread over the steps that a step of the features stands for.
+    spread over the steps that a step of the features stands for. What stands on padding is NaN.
     """
 
     split: str

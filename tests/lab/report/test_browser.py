@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
+from crest.auditing import audit
 from crest.lab.evidence.shown import Shown, Table
 from crest.lab.report.page import page
+from packed_made import ragged
 from report_made import bar_panel, chart, line_panel, piece, records, table
 from report_made import record as made_record
 
@@ -188,6 +192,29 @@ def test_the_explorer_calls_classes_by_their_names(browser: Any, tmp_path: Path)
     assert "deviations" not in facts(tab)
     chosen = tab.locator("#explorer-trajectory").evaluate("(s) => s.selectedOptions[0].text")
     assert ": class fault" in chosen
+    tab.close()
+
+
+def test_the_page_of_an_audit_leaves_padding_out_and_has_classes(browser: Any, tmp_path: Path) -> None:
+    x, y, lengths = ragged()
+    events = torch.arange(x.shape[1]).expand(x.shape[:2]) < 4
+
+    def logits(x: Tensor, lengths: Tensor) -> Tensor:
+        return torch.stack([x[:, 0, 0], -x[:, 0, 0]], 1)
+
+    audited = audit(logits, (x, (y > 0).long(), lengths), events=events)
+    trace = audited.traces.rows[0]
+    valid = int(lengths[trace.index])
+    tab = browser.new_page()
+    tab.goto(audited.to_html(tmp_path / "audit.html").as_uri())
+    tab.wait_for_selector("#explorer-plot[data-drawn]")
+    drawn = json.loads(plotted(tab))[0]
+    # The last is the key of the legend.
+    assert {len([one for one in y if one is not None]) for _, y, _ in drawn[:-2]} == {valid}
+    assert f"chance {100 * 4 / valid:.1f} %" in facts(tab)
+    assert re.search(r"Prediction\s+[01]\s+class [01]\s+Class\s+(right|wrong)", facts(tab), re.IGNORECASE)
+    chosen = tab.locator("#explorer-trajectory").evaluate("(s) => s.selectedOptions[0].text")
+    assert chosen.endswith(f": class {trace.y:.0f}")
     tab.close()
 
 

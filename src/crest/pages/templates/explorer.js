@@ -5,7 +5,7 @@
   // Shares come as whole parts of their largest.
   for (const reading of systems.flatMap((system) => system.readouts).flatMap((readout) => readout.rows)) {
     for (const name of reading === null ? [] : ["credit", "transience", "votes"]) {
-      if (reading[name] !== null) reading[name] = reading[name].parts.map((part) => part * reading[name].unit);
+      if (reading[name] !== null) reading[name] = reading[name].parts.map((part) => part === null ? null : part * reading[name].unit);
     }
   }
   const find = (name) => document.getElementById("explorer-" + name);
@@ -19,6 +19,12 @@
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
   const plain = (text) => text.replace(/[&<>{]/g, (letter) => ENTITIES[letter]);
   const steps = (values) => values.map((_, step) => step);
+  // On padding signals and shares are null, and nothing is drawn.
+  const validSteps = (trajectory) => trajectory.signals[0].filter((value) => value !== null).length;
+  const timesEven = (trajectory, reading) => {
+    const steps = validSteps(trajectory);
+    return reading.credit.map((share) => (share === null ? null : share * steps));
+  };
   const make = (tag, text = "") => Object.assign(document.createElement(tag), { textContent: text });
 
   function fill(select, names, chosen) {
@@ -79,7 +85,7 @@
     if (trajectory.events === null) {
       items.push(["Credit on event steps", "nobody knows the events"]);
     } else {
-      items.push(["Credit on event steps", percent(reading.on_events), `chance ${percent(trajectory.events.length / reading.credit.length)}`]);
+      items.push(["Credit on event steps", percent(reading.on_events), `chance ${percent(trajectory.events.length / validSteps(trajectory))}`]);
     }
     return items;
   }
@@ -118,15 +124,15 @@
     });
     return canvas.toDataURL();
   }
-  const strip = (readout, reading) => ({
-    ...line(readout.name, reading.credit.map(() => 0.5), "rgba(0,0,0,0)"),
-    customdata: reading.credit.map((share) => share * reading.credit.length),
+  const strip = (readout, reading, trajectory) => ({
+    ...line(readout.name, reading.credit.map((share) => (share === null ? null : 0.5)), "rgba(0,0,0,0)"),
+    customdata: timesEven(trajectory, reading),
     hovertemplate: `<b>${plain(readout.name)}</b><br>step %{x}: credit %{customdata:.2f} × even<extra></extra>`,
   });
 
   // The 99th percentile of all credit: a single step with very much of it must not pale all others.
   function strongest(readings) {
-    const all = readings.flatMap((reading) => reading.credit).sort((one, other) => one - other);
+    const all = readings.flatMap((reading) => reading.credit).filter((share) => share !== null).sort((one, other) => one - other);
     return all[Math.floor(0.99 * (all.length - 1))] || 1;
   }
 
@@ -143,18 +149,18 @@
       height: STRIP, gap: number ? TIGHT : GAP,
       cells: [{
         title: number ? "" : "credit of each step (stronger colour is more, root scale)", strip: readout,
-        image: heat(readout, readout.rows[place], most), traces: [strip(readout, readout.rows[place])],
+        image: heat(readout, readout.rows[place], most), traces: [strip(readout, readout.rows[place], trajectory)],
       }],
     }));
     const there = shown.filter(({ reading }) => reading !== null);
-    const even = trajectory.signals[0].map(() => 1);
-    const top = Math.max(1, ...there.flatMap(({ reading }) => reading.credit.map((share) => share * reading.credit.length)));
+    const even = trajectory.signals[0].map((value) => (value === null ? null : 1));
+    const top = Math.max(1, ...there.flatMap(({ reading }) => timesEven(trajectory, reading)));
     const cells = {
       credit: ({ readout, reading }) => ({
         title: `${readout.name}: credit`, unit: "× even share", range: [0, 1.05 * top],
         traces: [
           line("even credit (chance)", even, colours.reference, { line: { color: colours.reference, width: 1.2, dash: "dot" } }),
-          line(readout.name, reading.credit.map((share) => share * reading.credit.length), readout.colour, { fill: "tozeroy" }),
+          line(readout.name, timesEven(trajectory, reading), readout.colour, { fill: "tozeroy" }),
         ],
       }),
       transience: ({ readout, reading }) => reading.transience && {
