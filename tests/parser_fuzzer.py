@@ -216,10 +216,10 @@ def reads_repaired(path: Path) -> None:
 
 
 def reads_weights(path: Path) -> None:
-    from crest.lab.cli.audit import _fill  # noqa: PLC0415
+    from crest.lab.cli.own_model import fill_weights  # noqa: PLC0415
     from doors_made import model  # noqa: PLC0415
 
-    _fill(model(), path, unsafe_pickle=path.suffix == ".pt")
+    fill_weights(model(), path, unsafe_pickle=path.suffix == ".pt")
 
 
 def reads_record(path: Path) -> None:
@@ -496,7 +496,7 @@ def main() -> int:
     parser.add_argument("--only", type=int)
     given = parser.parse_args()
     # Once for all: a forked process has what this one has loaded.
-    import crest.lab.cli.audit  # noqa: PLC0415
+    import crest.lab.cli.own_model  # noqa: PLC0415
     import crest.lab.runs.checkpoint  # noqa: PLC0415
     import crest.lab.runs.store  # noqa: PLC0415, F401
     from crest.systems.recordings import mat_files  # noqa: PLC0415

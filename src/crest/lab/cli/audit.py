@@ -4,17 +4,15 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.output import require_output
+from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first
 from crest.lab.cli.recordings import time_column
 from crest.lab.cli.wording import Behind, in_options_of
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
 
 PAGE = Path("audit.html")
 
@@ -116,9 +114,9 @@ def audit_model(
         )
     require_output("out", out, [".html"])
     with console.status("making the model"):
-        made = _made(model)
+        made = own_model(model)
         if weights is not None:
-            _fill(made, weights, unsafe_pickle)
+            fill_weights(made, weights, unsafe_pickle)
     with console.status("reading the recordings"):
         wanted = Wanted(
             table=data, folder=signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
@@ -136,7 +134,7 @@ def audit_model(
             f"{float(windows.y.max()):g} in {label!r}"
         )
     y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes or windows.classes else torch.float32)
-    first = _channels_first(made, x) if channels_first is None else channels_first
+    first = takes_channels_first(made, x) if channels_first is None else channels_first
     with console.status(f"asking the model about {len(x)} windows"):
         found = audit(
             made,
@@ -157,81 +155,3 @@ def audit_model(
     out.parent.mkdir(parents=True, exist_ok=True)
     place = found.to_html(out, title=f"Audit of {model}")
     console.print(f"Page, with an explorer of where the model reads: {place}", markup=False, soft_wrap=True)
-
-
-def _made(source: str) -> "nn.Module":
-    """The model that the function at file.py:function or module:function makes."""
-    from torch import nn
-
-    from crest.lab.own_code import in_one_sentence, own_code, own_function
-
-    function = own_function("model", own_code("model", source, Path()))
-    if isinstance(function, nn.Module):
-        return function.eval()
-    made = in_one_sentence("model must be made without an error", function)
-    if not isinstance(made, nn.Module):
-        raise ValueError(
-            f"model must name a function that returns a torch.nn.Module, got {type(made).__name__}"
-        )
-    return made.eval()
-
-
-def _fill(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:
-    try:
-        model.load_state_dict(_weights(path, unsafe_pickle), strict=True)
-    except RuntimeError as error:
-        words = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
-        raise ValueError(
-            f"weights must be those of the model, got others in {str(path)!r}: {words}"
-        ) from error
-
-
-def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
-    """The weights on disk; a pickle only where somebody asks for it, and then tensors alone."""
-    import safetensors
-    import safetensors.torch
-    import torch
-
-    if not path.is_file():
-        raise ValueError(f"weights must be a file that exists, got {str(path)!r}")
-    if path.suffix != ".safetensors":
-        if not unsafe_pickle:
-            raise ValueError(
-                f"weights must be .safetensors, got {str(path)!r}: a pickle can run code. Convert it where you trust it, "
-                "safetensors.torch.save_model(model, 'w.safetensors'), or pass --unsafe-pickle, which loads tensors alone"
-            )
-        try:
-            loaded = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # a file that is no pickle fails in any way
-            raise ValueError(
-                f"weights must be a state dict of tensors, got {str(path)!r}: {error}"
-            ) from error
-        if not isinstance(loaded, dict):
-            raise ValueError(f"weights must be a state dict, got {type(loaded).__name__} in {str(path)!r}")
-        return loaded
-    try:
-        return safetensors.torch.load_file(path)
-    except safetensors.SafetensorError as error:
-        raise ValueError(f"weights must be a whole safetensors file, got {str(path)!r}: {error}") from error
-
-
-def _channels_first(model: "nn.Module", x: "Tensor") -> bool:
-    """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both."""
-    import torch
-
-    def refusal(inputs: "Tensor") -> str | None:
-        """What the model says against these inputs, its first line; None if it answers."""
-        try:
-            with torch.no_grad():
-                model(inputs)
-        except (RuntimeError, ValueError, TypeError, IndexError) as error:
-            return (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return None
-
-    last, first = refusal(x[:2]), refusal(x[:2].mT.contiguous())
-    if last is not None and first is not None:
-        raise ValueError(
-            f"model must take windows (B, T, C) = {tuple(x[:2].shape)} or (B, C, T) = {tuple(x[:2].mT.shape)}, it takes neither: "
-            f"{last}{'' if first == last else f'; {first}'}"
-        )
-    return first is None and last is not None

@@ -1,0 +1,113 @@
+"""Somebody's model for the command line: made by a function of theirs, with weights on disk, in its layout."""
+
+# ruff: noqa: PLC0415
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+def own_model(source: str) -> "nn.Module":
+    """The model that the function at file.py:function or module:function makes."""
+    from torch import nn
+
+    from crest.lab.own_code import in_one_sentence, own_code, own_function
+
+    function = own_function("model", own_code("model", source, Path()))
+    if isinstance(function, nn.Module):
+        return function.eval()
+    made = in_one_sentence("model must be made without an error", function)
+    if not isinstance(made, nn.Module):
+        raise ValueError(
+            f"model must name a function that returns a torch.nn.Module, got {type(made).__name__}"
+        )
+    return made.eval()
+
+
+def fill_weights(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:
+    """Give the model the weights on disk; a ValueError tells why they are not its own."""
+    try:
+        model.load_state_dict(_weights(path, unsafe_pickle), strict=True)
+    except RuntimeError as error:
+        words = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
+        raise ValueError(
+            f"weights must be those of the model, got others in {str(path)!r}: {words}"
+        ) from error
+
+
+def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
+    """The weights on disk; a pickle only where somebody asks for it, and then tensors alone."""
+    import safetensors
+    import safetensors.torch
+
+    if not path.is_file():
+        raise ValueError(f"weights must be a file that exists, got {str(path)!r}")
+    if path.suffix != ".safetensors":
+        if not unsafe_pickle:
+            raise ValueError(
+                f"weights must be .safetensors, got {str(path)!r}: a pickle can run code. Convert it where you trust it, "
+                "safetensors.torch.save_model(model, 'w.safetensors'), or pass --unsafe-pickle, which loads a state dict of tensors "
+                "and nothing else"
+            )
+        return _pickled(path)
+    try:
+        return safetensors.torch.load_file(path)
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"weights must be a whole safetensors file, got {str(path)!r}: {error}") from error
+
+
+def _pickled(path: Path) -> "dict[str, Tensor]":
+    import torch
+
+    whole = (
+        "save model.state_dict() where you trained it, torch.save(model.state_dict(), 'w.pt'), and give that"
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a scripted model: refused in the next moment
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a file that is no pickle fails in any way
+        raise ValueError(
+            f"weights must be a state dict of tensors, got {str(path)!r}, which is none (a whole model?): {whole}"
+        ) from error
+    if not isinstance(loaded, dict):
+        raise ValueError(
+            f"weights must be a state dict of tensors, got {type(loaded).__name__} in {str(path)!r}: {whole}"
+        )
+    # Under `_extra_state` torch lets a module keep anything.
+    inside = [
+        key
+        for key, value in loaded.items()
+        if isinstance(value, dict) and not str(key).endswith("_extra_state")
+    ]
+    if inside:
+        raise ValueError(
+            f"weights must be a state dict of tensors, got a dict of {', '.join(map(str, loaded))} in {str(path)!r}: save the "
+            f"state dict alone (is it under {inside[0]!r}?)"
+        )
+    return loaded
+
+
+def takes_channels_first(model: "nn.Module", x: "Tensor") -> bool:
+    """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both."""
+    import torch
+
+    def refusal(inputs: "Tensor") -> str | None:
+        """What the model says against these inputs, its first line; None if it answers."""
+        try:
+            with torch.no_grad():
+                model(inputs)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return None
+
+    last, first = refusal(x[:2]), refusal(x[:2].mT.contiguous())
+    if last is not None and first is not None:
+        raise ValueError(
+            f"model must take windows (B, T, C) = {tuple(x[:2].shape)} or (B, C, T) = {tuple(x[:2].mT.shape)}, it takes neither: "
+            f"{last}{'' if first == last else f'; {first}'}"
+        )
+    return first is None and last is not None

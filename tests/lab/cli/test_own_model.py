@@ -1,0 +1,154 @@
+"""Somebody's model in a file, and weights that are its own, another's, or none."""
+
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+from torch import nn
+
+from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first
+
+MODELS = """
+from torch import nn
+
+def make():
+    return nn.Sequential(nn.Conv1d(1, 2, 3, padding=1), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(2, 1))
+
+made = make()
+
+def nothing():
+    return 3
+
+something = 4
+
+def broken():
+    raise KeyError("oops")
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "models.py").write_text(MODELS)
+    (tmp_path / "typo.py").write_text("def make(:\n")
+    return tmp_path / "models.py"
+
+
+@pytest.mark.parametrize("function", ["make", "made"])
+def test_a_function_makes_the_model_or_it_is_there_already(place: Path, function: str) -> None:
+    model = own_model(f"{place}:{function}")
+    assert isinstance(model, nn.Sequential)
+    assert not model.training
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("models.py", r"^model must be file\.py:function"),
+        ("gone.py:make", "^model must name a file that exists"),
+        ("models.py:mad", r"^model must name a function of .* such as broken, make, nothing; got 'mad'"),
+        ("models.py:something", "^model must name a function"),
+        ("models.py:nothing", r"^model must name a function that returns a torch\.nn\.Module, got int"),
+        (
+            "models.py:broken",
+            r"^model must be made without an error, got KeyError: 'oops' \(models\.py, line 15\)",
+        ),
+        ("typo.py:make", r"^model must be made without an error, got SyntaxError: .*\(typo\.py, line 1\);"),
+        (
+            "no_such_module:make",
+            "^model must be made without an error, got ModuleNotFoundError: No module named",
+        ),
+    ],
+)
+def test_what_makes_no_model_is_told(
+    place: Path, monkeypatch: pytest.MonkeyPatch, source: str, message: str
+) -> None:
+    monkeypatch.chdir(place.parent)
+    with pytest.raises(ValueError, match=message):
+        own_model(source)
+
+
+def test_a_pickle_is_refused_with_the_way_to_convert_it_and_loaded_where_asked_for(place: Path) -> None:
+    trained, model = own_model(f"{place}:make"), own_model(f"{place}:make")
+    torch.save(trained.state_dict(), place.with_name("w.pt"))
+    with pytest.raises(ValueError, match=r"^weights must be \.safetensors, .*save_model.* --unsafe-pickle"):
+        fill_weights(model, place.with_name("w.pt"), unsafe_pickle=False)
+    fill_weights(model, place.with_name("w.pt"), unsafe_pickle=True)
+    torch.testing.assert_close(model.state_dict(), trained.state_dict())
+
+
+class Evil:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (print, ("ran",))
+
+
+def test_code_in_a_pickle_is_never_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.save(Evil(), place.with_name("evil.pt"))
+    with pytest.raises(ValueError, match=r"^weights must be a state dict of tensors"):
+        fill_weights(own_model(f"{place}:make"), place.with_name("evil.pt"), unsafe_pickle=True)
+    assert "ran" not in capsys.readouterr().out
+
+
+WHOLE = r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it"
+
+
+@pytest.mark.filterwarnings("error:'torch.load' received", "ignore:`torch.jit.script` is deprecated")
+@pytest.mark.parametrize(
+    ("saved", "words"),
+    [
+        (
+            "model",
+            r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it",
+        ),
+        (
+            "script",
+            r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it",
+        ),
+        (
+            "text",
+            r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it",
+        ),
+        ("tensor", r"Tensor in 'w\.pt': save model\.state_dict\(\) where you trained it"),
+        (
+            "checkpoint",
+            r"a dict of epoch, model in 'w\.pt': save the state dict alone \(is it under 'model'\?\)",
+        ),
+    ],
+)
+def test_a_pickle_of_something_else_is_told_in_one_line_with_what_to_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model, path = nn.Linear(2, 1), Path("w.pt")
+    if saved == "script":
+        torch.jit.script(model).save(str(path))
+    elif saved == "text":
+        path.write_text("hello")
+    else:
+        others = {"model": model, "tensor": torch.zeros(2)}
+        torch.save(others.get(saved, {"epoch": 3, "model": model.state_dict()}), path)
+    with pytest.raises(ValueError, match=rf"^weights must be a state dict of tensors, got {words}") as told:
+        fill_weights(model, path, unsafe_pickle=True)
+    assert "\n" not in str(told.value)
+
+
+def test_weights_that_are_not_there_are_damaged_or_of_another_model_are_told(tmp_path: Path) -> None:
+    model, other = nn.Linear(2, 1), tmp_path / "other.safetensors"
+    with pytest.raises(ValueError, match=r"^weights must be a file that exists"):
+        fill_weights(model, other, unsafe_pickle=False)
+    other.write_text("hello")
+    with pytest.raises(ValueError, match=r"^weights must be a whole safetensors file"):
+        fill_weights(model, other, unsafe_pickle=False)
+    safetensors.torch.save_file({"0.weight": torch.zeros(2)}, other)
+    with pytest.raises(
+        ValueError, match=r"^weights must be those of the model, got others in .*other\.safetensors"
+    ):
+        fill_weights(model, other, unsafe_pickle=False)
+
+
+def test_the_layout_is_the_one_in_which_the_model_answers() -> None:
+    x = torch.zeros(4, 9, 1)
+    assert takes_channels_first(nn.Conv1d(1, 2, 3), x)
+    assert not takes_channels_first(nn.GRU(1, 2, batch_first=True), x)
+    with pytest.raises(ValueError, match=r"^model must take windows .* it takes neither: .+"):
+        takes_channels_first(nn.Conv1d(7, 1, 3), x)
