@@ -62,6 +62,15 @@ def test_it_says_what_was_found_and_writes_the_page(folder: Path, capsys: pytest
     assert "as it is: background" in page
 
 
+def test_without_weights_it_says_that_the_model_is_as_it_was_made(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(folder, weights=None)
+    assert "  - no --weights were given: the model is as " in capsys.readouterr().out
+    run(folder)
+    assert "--weights" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

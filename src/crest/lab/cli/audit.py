@@ -147,6 +147,10 @@ def audit_model(
             head=head,
             trajectories=max(len(x), 2),
         )
+    if weights is None:
+        found = dataclasses.replace(
+            found, notes=(*found.notes, f"no --weights were given: the model is as {model} makes it")
+        )
     if json:
         print_json(found.to_dict())
     else:
