@@ -13,11 +13,17 @@ MODEL = """
 import torch
 from torch import nn
 
-def make():
+def make(outputs=1):
     torch.manual_seed(0)
     return nn.Sequential(
-        nn.Conv1d(1, 4, 5, padding=2), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+        nn.Conv1d(1, 4, 5, padding=2), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, outputs)
     )
+
+def classifier():
+    model = make(3)
+    nn.init.constant_(model[-1].bias, 0)
+    model[-1].bias.data[0] = 100
+    return model
 """
 
 
@@ -69,6 +75,72 @@ def test_without_weights_it_says_that_the_model_is_as_it_was_made(
     assert "  - no --weights were given: the model is as " in capsys.readouterr().out
     run(folder)
     assert "--weights" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def states(folder: Path) -> dict[str, object]:
+    """Options for a classifier that always says its first class, and recordings half of which are ok."""
+    names = ("ok", "inner", "ok", "outer")
+    rows = ["file,state", *(f"{place}.npy,{names[place % 4]}" for place in range(12))]
+    (folder / "states.csv").write_text("\n".join(rows) + "\n")
+    return {
+        "model": "model.py:classifier",
+        "data": folder / "states.csv",
+        "label": "state",
+        "condition": None,
+        "weights": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "said", "error"),
+    [
+        (None, "classes by alphabet, without --class-names: 0 inner, 1 ok, 2 outer", 0.75),
+        (["ok", "inner", "outer"], "classes: 0 ok, 1 inner, 2 outer", 0.5),
+    ],
+)
+def test_it_says_the_number_of_each_class_and_takes_their_order(
+    folder: Path,
+    states: dict[str, object],
+    capsys: pytest.CaptureFixture[str],
+    names: list[str] | None,
+    said: str,
+    error: float,
+) -> None:
+    run(folder, **states, class_names=names)
+    out = capsys.readouterr().out
+    assert f"  - {said}\n" in out
+    assert f"  error {error}," in out
+
+
+def test_a_class_that_no_recording_is_of_keeps_its_number(
+    folder: Path, states: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = (folder / "states.csv").read_text()
+    (folder / "states.csv").write_text(table.replace("inner", "ok"))
+    run(folder, **states, class_names=["ok", "inner", "outer"])
+    assert "classes: 0 ok, 1 inner, 2 outer; no recording is of inner" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            ["ok", "inner", "other"],
+            r"^class_names must name every class of the column 'state', got ok, inner, other, and it also has outer$",
+        ),
+        (
+            ["ok,inner,outer"],
+            r"^class_names must be different names with spaces between, .*got 'ok,inner,outer'",
+        ),
+        (["ok", "ok", "inner", "outer"], r"^class_names must be different names"),
+    ],
+)
+def test_class_names_that_are_not_those_of_the_table_are_told(
+    folder: Path, states: dict[str, object], names: list[str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(folder, **states, class_names=names)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -14,7 +14,12 @@ from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_firs
 from crest.lab.cli.recordings import time_column
 from crest.lab.cli.wording import Behind, in_options_of
 
+if TYPE_CHECKING:
+    from crest.systems.recordings.gathering import Gathered
+
 PAGE = Path("audit.html")
+_LISTED = 5
+"""So many classes that nobody named are listed: a column of numbers would have hundreds."""
 
 
 def audit_model(
@@ -37,6 +42,7 @@ def audit_model(
     resample: float | None = None,
     channels_first: Annotated[bool | None, Parameter(negative="--no-channels-first")] = None,
     classes: bool = False,
+    class_names: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     features: str | None = None,
     no_features: bool = False,
     head: str | None = None,
@@ -84,6 +90,8 @@ def audit_model(
         Whether the model takes (B, C, T). Default: tried out.
     classes
         The labels are classes: whole numbers from 0. Labels that are names are classes anyway.
+    class_names
+        Names of the classes in the order of the model's outputs. Default: by alphabet.
     features
         Name of the module that gives the features. Default: found.
     no_features
@@ -112,6 +120,10 @@ def audit_model(
         raise ValueError(
             "no_features must come without --features and --head, which name the pooling interface"
         )
+    if class_names is not None and len(set(class_names)) < max(2, len(class_names)):
+        raise ValueError(
+            f"class_names must be different names with spaces between, two or more, got {' '.join(class_names)!r}"
+        )
     require_output("out", out, [".html"])
     with console.status("making the model"):
         made = own_model(model)
@@ -121,8 +133,10 @@ def audit_model(
         wanted = Wanted(
             table=data, folder=signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
             events=events, key=key, columns=columns, time=time_column(time, no_time), resample=resample,
+            classes=class_names,
         )  # fmt: skip
         found_there = gathered_recordings(wanted)
+        assumed = [] if found_there.classes is None else [_about_classes(found_there, class_names)]
         # Nothing below asks for the rate, so nobody need know it.
         windows = joined(dataclasses.replace(found_there, rate=found_there.rate or 1.0, silent=[]))
     # Windows of all recordings, and not of the first ones alone.
@@ -148,9 +162,8 @@ def audit_model(
             trajectories=max(len(x), 2),
         )
     if weights is None:
-        found = dataclasses.replace(
-            found, notes=(*found.notes, f"no --weights were given: the model is as {model} makes it")
-        )
+        assumed.append(f"no --weights were given: the model is as {model} makes it")
+    found = dataclasses.replace(found, notes=(*found.notes, *assumed))
     if json:
         print_json(found.to_dict())
     else:
@@ -159,3 +172,19 @@ def audit_model(
     out.parent.mkdir(parents=True, exist_ok=True)
     place = found.to_html(out, title=f"Audit of {model}")
     console.print(f"Page, with an explorer of where the model reads: {place}", markup=False, soft_wrap=True)
+
+
+def _about_classes(found: "Gathered", given: list[str] | None) -> str:
+    """The classes with their numbers, in words; a ValueError where the given names leave one out that the table has."""
+    column = found.columns.label
+    there = {row.cells[column] for row in found.table.rows if row.cells[column]}
+    names = found.classes or ()
+    if missing := sorted(there.difference(names)):
+        raise ValueError(
+            f"class_names must name every class of the column {column!r}, got {', '.join(names)}, and it also has "
+            f"{', '.join(missing[:_LISTED])}{' and others' if len(missing) > _LISTED else ''}"
+        )
+    numbered = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+    unseen = [name for name in names if name not in there]
+    rest = f"; no recording is of {', '.join(unseen)}" if unseen else ""
+    return f"classes{'' if given else ' by alphabet, without --class-names'}: {numbered}{rest}"
