@@ -45,7 +45,10 @@ def test_all_bad_rows_are_listed_with_their_lines(tmp_path: Path) -> None:
         ValueError, match="table must have good rows only, got 16 problems in 14 of 15 rows"
     ) as caught:
         load_recordings(path, window=8, sample_rate=100, condition="condition", events="events")
-    lines = str(caught.value).splitlines()[1:]
+    *lines, advice = str(caught.value).splitlines()[1:]
+    assert advice == (
+        "What to do: recordings have 2 to 20 samples: take window=2 or less, or leave the shorter ones out of the table"
+    )
     assert [int(re.match(r"  line (\d+): ", line)[1]) for line in lines] == sorted(
         [*range(3, 17), 7, 13]  # two things are wrong with each of these
     )

@@ -154,7 +154,10 @@ def _is_file(path: Path) -> bool:
 
 
 def _shorter(recordings: list[Recording], window: int) -> Iterator[str]:
-    """What to do where no recording has as many samples as a window."""
-    longest = max((one.length for one in recordings if one.length is not None), default=window)
-    if longest < window:
-        yield f"the longest recording has {longest} samples: take window={longest} or less"
+    """What to do where recordings have fewer samples than a window."""
+    lengths = [one.length for one in recordings if one.length is not None]
+    shortest, longest = min(lengths, default=window), max(lengths, default=window)
+    if shortest < window:
+        span = f"{shortest}" if shortest == longest else f"{shortest} to {longest}"
+        others = ", or leave the shorter ones out of the table" if longest >= window else ""
+        yield f"recordings have {span} samples: take window={shortest} or less{others}"
