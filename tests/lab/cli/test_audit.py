@@ -19,6 +19,20 @@ def make(outputs=1):
         nn.Conv1d(1, 4, 5, padding=2), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, outputs)
     )
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.GRU(1, 4, batch_first=True), nn.Linear(4, 1)
+
+    def forward(self, x, lengths):
+        assert not x[torch.arange(x.shape[1]) >= lengths[:, None]].any()
+        features = self.rnn(x)[0]
+        return self.head(features[torch.arange(len(x)), lengths - 1])
+
+def recurrent():
+    torch.manual_seed(0)
+    return Recurrent()
+
 def classifier():
     model = make(3)
     nn.init.constant_(model[-1].bias, 0)
@@ -75,6 +89,35 @@ def test_without_weights_it_says_that_the_model_is_as_it_was_made(
     assert "  - no --weights were given: the model is as " in capsys.readouterr().out
     run(folder)
     assert "--weights" not in capsys.readouterr().out
+
+
+def test_without_a_window_whole_recordings_are_looked_at(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(folder, window=None)
+    out = capsys.readouterr().out
+    assert "Audit of 12 trajectories" in out
+    assert "  - whole recordings, without --window: 240 samples\n" in out
+
+
+@pytest.mark.parametrize("trajectories", [256, 4])
+def test_recordings_of_different_lengths_are_padded_for_a_model_that_takes_lengths(
+    folder: Path, capsys: pytest.CaptureFixture[str], trajectories: int
+) -> None:
+    """Of the four that are looked at, none is the longest."""
+    for place in range(12):
+        signal = np.load(folder / f"{place}.npy")
+        np.save(folder / f"{place}.npy", signal[: 240 if place == 5 else 200 + place])
+    run(folder, model="model.py:recurrent", weights=None, window=None, trajectories=trajectories)
+    out = capsys.readouterr().out
+    assert f"Audit of {min(trajectories, 12)} trajectories" in out
+    assert "whole recordings, without --window: 200 to 240 samples, with zeros behind the shorter ones" in out
+    with pytest.raises(
+        ValueError, match=r"^window must be given where .* from 200 to 240 samples: .*, 200 or less"
+    ):
+        run(folder, window=None)
+    with pytest.raises(ValueError, match=r"^hop must come with --window"):
+        run(folder, window=None, hop=10)
 
 
 @pytest.fixture

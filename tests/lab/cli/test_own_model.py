@@ -7,7 +7,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first
+from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first, valid_steps_for
 
 MODELS = """
 from torch import nn
@@ -150,5 +150,36 @@ def test_the_layout_is_the_one_in_which_the_model_answers() -> None:
     x = torch.zeros(4, 9, 1)
     assert takes_channels_first(nn.Conv1d(1, 2, 3), x)
     assert not takes_channels_first(nn.GRU(1, 2, batch_first=True), x)
-    with pytest.raises(ValueError, match=r"^model must take windows .* it takes neither: .+"):
+    with pytest.raises(
+        ValueError, match=r"^model must take windows .* it takes neither: .+\. Is --window the length"
+    ):
         takes_channels_first(nn.Conv1d(7, 1, 3), x)
+
+
+class ByLength(nn.Module):
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        return x[..., 0].sum(1) / lengths
+
+
+class ByMask(nn.Module):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        return x.sum((1, 2))
+
+
+def test_a_model_is_given_the_valid_steps_where_it_needs_them() -> None:
+    uneven, even = torch.tensor([2, 3]), torch.tensor([3, 3])
+    for model in (ByLength(), ByMask()):
+        mask = valid_steps_for(model, uneven)
+        assert mask is not None
+        assert mask.tolist() == [[True, True, False], [True, True, True]]
+    mask = valid_steps_for(ByLength(), even)
+    assert mask is not None
+    assert mask.all()
+    assert not takes_channels_first(ByLength(), torch.zeros(2, 3, 1), mask)
+    assert valid_steps_for(ByMask(), even) is None
+    assert valid_steps_for(nn.Flatten(), even) is None
+    with pytest.raises(
+        ValueError,
+        match=r"^window must be given where recordings differ .* from 2 to 3 samples: .* 2 or less",
+    ):
+        valid_steps_for(nn.Flatten(), uneven)

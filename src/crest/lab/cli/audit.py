@@ -4,22 +4,17 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.output import require_output
-from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first
+from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first, valid_steps_for
 from crest.lab.cli.recordings import time_column
 from crest.lab.cli.wording import Behind, in_options_of
 
-if TYPE_CHECKING:
-    from crest.systems.recordings.gathering import Gathered
-
 PAGE = Path("audit.html")
-_LISTED = 5
-"""So many classes that nobody named are listed: a column of numbers would have hundreds."""
 
 
 def audit_model(
@@ -27,7 +22,7 @@ def audit_model(
     /,
     *,
     data: Annotated[Path, Behind("table")],
-    window: int,
+    window: int | None = None,
     label: str = "label",
     weights: Path | None = None,
     signals: Annotated[Path | None, Behind("folder")] = None,
@@ -61,7 +56,8 @@ def audit_model(
     data
         A table (.csv or .parquet) with a row for each recording.
     window
-        Samples per window: the length that the model was trained on.
+        Samples per window: the length that the model was trained on. Default: whole recordings. Where these differ in
+        length, zeros are put behind the shorter ones, and the model's forward must take lengths or mask.
     label
         Column of the table with the target.
     weights
@@ -111,8 +107,8 @@ def audit_model(
 
     from crest.auditing import audit
     from crest.checks.arguments import require
-    from crest.systems.recordings.gathering import Wanted, gathered_recordings
-    from crest.systems.recordings.loading import joined
+    from crest.lab.cli.own_windows import own_windows
+    from crest.systems.recordings.gathering import Wanted
 
     words_aside(json)
     require("trajectories", trajectories, "be a whole number, 1 or more")
@@ -120,6 +116,8 @@ def audit_model(
         raise ValueError(
             "no_features must come without --features and --head, which name the pooling interface"
         )
+    if hop is not None and window is None:
+        raise ValueError("hop must come with --window: without it, whole recordings are looked at")
     if class_names is not None and len(set(class_names)) < max(2, len(class_names)):
         raise ValueError(
             f"class_names must be different names with spaces between, two or more, got {' '.join(class_names)!r}"
@@ -131,14 +129,11 @@ def audit_model(
             fill_weights(made, weights, unsafe_pickle)
     with console.status("reading the recordings"):
         wanted = Wanted(
-            table=data, folder=signals, window=window, hop=hop, sample_rate=sample_rate, label=label, condition=condition,
-            events=events, key=key, columns=columns, time=time_column(time, no_time), resample=resample,
+            table=data, folder=signals, window=1 if window is None else window, hop=hop, sample_rate=sample_rate, label=label,
+            condition=condition, events=events, key=key, columns=columns, time=time_column(time, no_time), resample=resample,
             classes=class_names,
         )  # fmt: skip
-        found_there = gathered_recordings(wanted)
-        assumed = [] if found_there.classes is None else [_about_classes(found_there, class_names)]
-        # Nothing below asks for the rate, so nobody need know it.
-        windows = joined(dataclasses.replace(found_there, rate=found_there.rate or 1.0, silent=[]))
+        windows, lengths, assumed = own_windows(wanted, whole=window is None)
     # Windows of all recordings, and not of the first ones alone.
     rows = torch.linspace(0, len(windows) - 1, min(trajectories, len(windows))).round().long()
     x = torch.from_numpy(windows.x)[rows]
@@ -148,12 +143,15 @@ def audit_model(
             f"{float(windows.y.max()):g} in {label!r}"
         )
     y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes or windows.classes else torch.float32)
-    first = takes_channels_first(made, x) if channels_first is None else channels_first
+    mask = valid_steps_for(made, lengths)
+    mask = None if mask is None else mask[rows]
+    if channels_first is None:
+        channels_first = takes_channels_first(made, x[:2], None if mask is None else mask[:2])
     with console.status(f"asking the model about {len(x)} windows"):
         found = audit(
             made,
-            (x.mT.contiguous() if first else x, y),
-            channels_first=first,
+            (x.mT.contiguous() if channels_first else x, y, mask),
+            channels_first=channels_first,
             channels=windows.channels,
             conditions=None if condition is None else windows.extra["condition"][rows.numpy()].tolist(),
             events=None if windows.events is None else torch.from_numpy(windows.events)[rows],
@@ -172,19 +170,3 @@ def audit_model(
     out.parent.mkdir(parents=True, exist_ok=True)
     place = found.to_html(out, title=f"Audit of {model}")
     console.print(f"Page, with an explorer of where the model reads: {place}", markup=False, soft_wrap=True)
-
-
-def _about_classes(found: "Gathered", given: list[str] | None) -> str:
-    """The classes with their numbers, in words; a ValueError where the given names leave one out that the table has."""
-    column = found.columns.label
-    there = {row.cells[column] for row in found.table.rows if row.cells[column]}
-    names = found.classes or ()
-    if missing := sorted(there.difference(names)):
-        raise ValueError(
-            f"class_names must name every class of the column {column!r}, got {', '.join(names)}, and it also has "
-            f"{', '.join(missing[:_LISTED])}{' and others' if len(missing) > _LISTED else ''}"
-        )
-    numbered = ", ".join(f"{number} {name}" for number, name in enumerate(names))
-    unseen = [name for name in names if name not in there]
-    rest = f"; no recording is of {', '.join(unseen)}" if unseen else ""
-    return f"classes{'' if given else ' by alphabet, without --class-names'}: {numbered}{rest}"

@@ -91,23 +91,54 @@ def _pickled(path: Path) -> "dict[str, Tensor]":
     return loaded
 
 
-def takes_channels_first(model: "nn.Module", x: "Tensor") -> bool:
-    """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both."""
+def takes_channels_first(model: "nn.Module", x: "Tensor", mask: "Tensor | None" = None) -> bool:
+    """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both.
+
+    Args:
+        model: somebody's.
+        x: (B, T, C), a few windows.
+        mask: (B, T), where it is handed over.
+    """
     import torch
+
+    from crest.replacement.calls import called_with
 
     def refusal(inputs: "Tensor") -> str | None:
         """What the model says against these inputs, its first line; None if it answers."""
         try:
             with torch.no_grad():
-                model(inputs)
+                called_with(model, inputs, mask)
         except (RuntimeError, ValueError, TypeError, IndexError) as error:
             return (str(error).strip().splitlines() or [type(error).__name__])[0]
         return None
 
-    last, first = refusal(x[:2]), refusal(x[:2].mT.contiguous())
+    last, first = refusal(x), refusal(x.mT.contiguous())
     if last is not None and first is not None:
         raise ValueError(
-            f"model must take windows (B, T, C) = {tuple(x[:2].shape)} or (B, C, T) = {tuple(x[:2].mT.shape)}, it takes neither: "
-            f"{last}{'' if first == last else f'; {first}'}"
+            f"model must take windows (B, T, C) = {tuple(x.shape)} or (B, C, T) = {tuple(x.mT.shape)}, it takes neither: "
+            f"{last}{'' if first == last else f'; {first}'}. Is --window the length that it was trained on, and are --columns "
+            "its channels?"
         )
     return first is None and last is not None
+
+
+def valid_steps_for(model: "nn.Module", lengths: "Tensor") -> "Tensor | None":
+    """The mask (N, T) of trajectories of these lengths, where they differ or the model takes lengths; else None.
+
+    Raises:
+        ValueError: The lengths differ, and the model takes neither lengths nor a mask.
+    """
+    import torch
+
+    from crest.replacement.calls import length_argument, takes_mask_by_name
+
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    by_length = length_argument(model) is not None
+    if shortest == longest and not by_length:
+        return None
+    if not by_length and not takes_mask_by_name(model):
+        raise ValueError(
+            f"window must be given where recordings differ in length, here from {shortest} to {longest} samples: take the length "
+            f"that the model was trained on, {shortest} or less. Without it, the model's forward must take lengths or mask"
+        )
+    return torch.arange(longest) < lengths.unsqueeze(1)

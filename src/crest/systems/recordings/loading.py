@@ -1,10 +1,12 @@
 """Trajectories from a table that lists recordings and a folder of their signals."""
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from crest.checks.doors import door_leaving
 from crest.systems.base import Trajectories
@@ -110,6 +112,29 @@ def joined(found: Gathered) -> Trajectories:
         classes=found.classes or (),
         source=", ".join(about),
     )
+
+
+def padded(found: Gathered) -> Gathered:
+    """The same with zeros behind the shorter recordings, in windows as long as the longest: one for each recording.
+
+    `Recording.length` still says how many samples are its own.
+    """
+    longest = max((one.length for one in found.recordings if one.length is not None), default=1)
+    recordings = [
+        one
+        if one.signal is None
+        else dataclasses.replace(
+            one,
+            signal=one.signal._replace(samples=_longer(one.signal.samples, longest)),
+            events=None if one.events is None else _longer(one.events, longest),
+        )
+        for one in found.recordings
+    ]
+    return dataclasses.replace(found, recordings=recordings, window=longest, hop=longest)
+
+
+def _longer(steps: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
+    return np.pad(steps, [(0, length - len(steps)), *[(0, 0)] * (steps.ndim - 1)])
 
 
 def _joined(recordings: list[Recording], columns: Columns, window: int, hop: int) -> dict[str, Any]:
