@@ -75,6 +75,13 @@ def test_errors_of_somebodys_code_are_one_sentence() -> None:
         in_one_sentence("it must work", lambda: {}["a"])
 
 
+def test_a_function_that_takes_other_arguments_is_not_told_with_a_line_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "wide.py").write_text("def make(channels): ...\n")
+    make = own_function("encoder", own_code("encoder", "wide.py:make", tmp_path))
+    with pytest.raises(ValueError, match=r"missing 1 required positional argument: 'channels'; --debug"):
+        in_one_sentence("it must work", make)
+
+
 def test_a_module_of_the_same_name_in_another_folder_is_not_taken_for_it(tmp_path: Path) -> None:
     for folder, value in (("one", 1), ("other", 2)):
         (tmp_path / folder).mkdir()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _DIGITS = 16
+_PACKAGE = Path(__file__).parents[1]
 _contents: dict[str, str] = {}
 """The content with which each module was loaded here: a worker that lives on must see that a file was edited."""
 
@@ -97,9 +98,14 @@ def in_one_sentence(rule: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Exception as error:
-        # Of a file that Python cannot read or find, the message says where, and the last line is Python's own.
+        # Of a file that Python cannot read or find, the message says where, and the last line is Python's own. Of a function that
+        # takes other arguments, it is a line of this package.
         line = traceback.extract_tb(error.__traceback__)[-1]
-        known = isinstance(error, SyntaxError) or line.filename.startswith("<")
+        known = (
+            isinstance(error, SyntaxError)
+            or line.filename.startswith("<")
+            or Path(line.filename).is_relative_to(_PACKAGE)
+        )
         where = "" if known else f" ({Path(line.filename).name}, line {line.lineno})"
         raise ValueError(f"{rule}, got {type(error).__name__}: {error}{where}; --debug shows more") from error
 

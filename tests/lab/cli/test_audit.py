@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 
+from commands import Command
 from crest.lab.cli import audit
 from crest.lab.cli.own_model import own_model
 
@@ -196,7 +197,7 @@ def test_class_names_that_are_not_those_of_the_table_are_told(
         ),
         ({"label": "gone"}, "gone"),
         ({"out": Path("audit.pdf")}, r"^out must end in \.html, got 'audit\.pdf'"),
-        ({"trajectories": 0}, "^trajectories must be a whole number, 1 or more"),
+        ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more"),
         ({"window": 1000}, "window"),
     ],
 )
@@ -218,3 +219,38 @@ def test_signals_are_read_as_they_are_in_a_check(folder: Path, capsys: pytest.Ca
     assert "Audit of 24 trajectories" in capsys.readouterr().out
     with pytest.raises(ValueError, match=r"^time must be left out with --no-time, got 'clock'"):
         run(folder, time="clock", no_time=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--data", "gone.csv"), "crest: --data must be a file that exists, got 'gone.csv'\n"),
+        (
+            ("--data", "one.csv"),
+            "crest: --data must hold two trajectories or more: one has nothing to exchange\n",
+        ),
+        (
+            ("--data", "table.csv", "--file", "path"),
+            "crest: --file must name a column of the table, got --file path; 'table.csv' has file, severity, speed\n",
+        ),
+        (
+            ("--data", "numbers.csv", "--classes"),
+            "crest: --label must be classes from 0 to 2, as many as the predictions have, got 0 to 7\n",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_the_options(
+    crest: Command, folder: Path, words: tuple[str, ...], message: str
+) -> None:
+    (folder / "one.csv").write_text("file,severity\n0.npy,1\n")
+    (folder / "numbers.csv").write_text("file,severity\n0.npy,0\n1.npy,7\n")
+    assert crest("audit", "model.py:classifier", "--label", "severity", *words) == (message, 1)
+
+
+def test_the_column_of_the_files_may_have_any_name(crest: Command, folder: Path) -> None:
+    table = (folder / "table.csv").read_text()
+    (folder / "table.csv").write_text(table.replace("file,", "path,", 1))
+    words = ("--data", "table.csv", "--label", "severity", "--file", "path")
+    shown, status = crest("audit", "model.py:make", *words)
+    assert status == 0, shown
+    assert "Audit of 12 trajectories" in shown

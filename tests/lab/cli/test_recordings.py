@@ -59,7 +59,7 @@ def test_it_says_what_is_wrong_row_by_row_and_fails(crest: Command, bench: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("gone.csv",), "table 'gone.csv' does not exist"),
+        (("gone.csv",), "crest: TABLE must be a file that exists, got 'gone.csv'"),
         (("table.csv",), "label must name a column of the table, got --label label"),
         ((*WORDS, "--columns", "x"), "columns must name a column of the file, got 'x'; it has time_ms, force"),
         ((*WORDS, "--time", "x"), "time must name a column of the file, got 'x'; it has time_ms, force"),

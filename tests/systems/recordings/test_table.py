@@ -71,7 +71,7 @@ def test_missing_columns_list_what_is_there(three: Path) -> None:
 
 
 def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"table .*none\.csv' does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"^table must be a file that exists, got .*none\.csv'"):
         load_recordings(tmp_path / "none.csv", window=8)
     with pytest.raises(ValueError, match=r"table must end in \.csv or \.parquet"):
         load_recordings(tmp_path / "table.xlsx", window=8)

@@ -21,9 +21,10 @@ def audit_model(
     model: str,
     /,
     *,
-    data: Annotated[Path, Behind("table")],
+    data: Annotated[Path, Behind("table"), Behind("batches")],
     window: int | None = None,
-    label: str = "label",
+    file: str = "file",
+    label: Annotated[str, Behind("targets")] = "label",
     weights: Path | None = None,
     signals: Annotated[Path | None, Behind("folder")] = None,
     sample_rate: float | None = None,
@@ -58,6 +59,8 @@ def audit_model(
     window
         Samples per window: the length that the model was trained on. Default: whole recordings. Where these differ in
         length, zeros are put behind the shorter ones, and the model's forward must take lengths or mask.
+    file
+        Column of the table with the path of the signal.
     label
         Column of the table with the target.
     weights
@@ -111,7 +114,7 @@ def audit_model(
     from crest.systems.recordings.gathering import Wanted
 
     words_aside(json)
-    require("trajectories", trajectories, "be a whole number, 1 or more")
+    require("trajectories", trajectories, "be a whole number, 2 or more")
     if no_features and (features is not None or head is not None):
         raise ValueError(
             "no_features must come without --features and --head, which name the pooling interface"
@@ -129,7 +132,7 @@ def audit_model(
             fill_weights(made, weights, unsafe_pickle)
     with console.status("reading the recordings"):
         wanted = Wanted(
-            table=data, folder=signals, window=1 if window is None else window, hop=hop, sample_rate=sample_rate, label=label,
+            table=data, folder=signals, window=1 if window is None else window, hop=hop, sample_rate=sample_rate, file=file, label=label,
             condition=condition, events=events, key=key, columns=columns, time=time_column(time, no_time), resample=resample,
             classes=class_names,
         )  # fmt: skip

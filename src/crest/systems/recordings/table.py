@@ -68,7 +68,7 @@ def read_table(path: Path) -> RecordingTable:
     if reader is None:
         raise ValueError(f"table must end in {' or '.join(readers)}, got {str(path)!r}")
     if not path.is_file():
-        raise FileNotFoundError(f"table {str(path)!r} does not exist")
+        raise FileNotFoundError(f"table must be a file that exists, got {str(path)!r}")
     table = reader(path)
     repeated = sorted({name for name in table.columns if table.columns.count(name) > 1})
     if repeated:
