@@ -92,8 +92,8 @@ def test_a_csv_header_names_the_channels(tmp_path: Path, header: str) -> None:
         ("a,b\n3,4\n5\n", "cannot be read"),
         ("a,b,c\n1,2\n", "header names 3 columns, its rows have 2"),
         (",a\n0,1\n", "name every column"),
-        ("", "got \\(0, "),
-        ("a\n", "got \\(0, "),
+        ("", "must hold samples, got none"),
+        ("a\n", "must hold samples, got none"),
         ("a\n1\nnan\n", "1 NaN or infinite values, the first at sample 1 of channel 0"),
         ("1e39\n", "finite in float32"),
     ],
@@ -133,8 +133,8 @@ def test_a_file_under_the_wrong_suffix_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("array", "reason"),
     [
-        (np.zeros((2, 3, 4)), r"shape \(T,\) or \(T, C\), none of them 0, got \(2, 3, 4\)"),
-        (np.zeros((0, 2)), r"got \(0, 2\)"),
+        (np.zeros((2, 3, 4)), r"shape \(T,\) or \(T, C\), got \(2, 3, 4\)"),
+        (np.zeros((0, 2)), "hold samples, got none$"),
         (np.zeros(4, dtype=complex), "real numbers, got complex128"),
         (np.array(["a"]), "real numbers, got <U1"),
         (np.array([0, np.inf]), "at sample 1 of channel 0"),

@@ -87,10 +87,12 @@ def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
         load_recordings(tmp_path / "table.parquet", window=8)
 
 
-def test_semicolons_separate_where_the_header_has_these_alone(tmp_path: Path) -> None:
-    path = table(tmp_path, "file;label;speed;note", "a.npy;0,35;1500;a,b", 'b.npy;-1,5e-3;,5;"x;y"')
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_semicolons_or_tabs_separate_where_the_header_has_these_alone(tmp_path: Path, mark: str) -> None:
+    rows = ("file;label;speed;note", "a.npy;0,35;1500;a,b", 'b.npy;-1,5e-3;,5;"x;y"')
+    path = table(tmp_path, *(row.replace(";", mark) for row in rows))
     found = [list(row.cells.values()) for row in read_table(path).rows]
-    assert found == [["a.npy", "0.35", "1500", "a,b"], ["b.npy", "-1.5e-3", ".5", "x;y"]]
+    assert found == [["a.npy", "0.35", "1500", "a,b"], ["b.npy", "-1.5e-3", ".5", f"x{mark}y"]]
     # Between commas a quoted number may have thousands, and a semicolon is part of a name.
     path = table(tmp_path, "file,label;unit", '"a.npy","1,234"')
     assert read_table(path).rows[0].cells == {"file": "a.npy", "label;unit": "1,234"}

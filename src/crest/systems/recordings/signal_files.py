@@ -136,8 +136,10 @@ def as_samples(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     """
     if array.dtype.kind not in "iuf":
         raise ValueError(f"file {name!r} must hold real numbers, got {array.dtype}")
-    if array.ndim not in (1, 2) or array.size == 0:
-        raise ValueError(f"file {name!r} must have shape (T,) or (T, C), none of them 0, got {array.shape}")
+    if array.ndim not in (1, 2):
+        raise ValueError(f"file {name!r} must have shape (T,) or (T, C), got {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"file {name!r} must hold samples, got none")
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is reported as such
         samples = np.ascontiguousarray(array.reshape(len(array), -1), dtype=np.float32)
     bad = ~np.isfinite(samples)

@@ -52,7 +52,7 @@ class RecordingTable(NamedTuple):
 def read_table(path: Path) -> RecordingTable:
     r"""The rows of a .csv or .parquet file as text.
 
-    Commas separate the cells of a CSV file, or semicolons where its header has these alone. Between semicolons a number may
+    Commas separate the cells of a CSV file, or semicolons or tabs where its header has no comma. Between these a number may
     have a decimal comma, which becomes a point. Blank lines of a CSV file are no rows. A row with too few or too many cells is a problem, not an error, so
     that all problems can be told at once.
 
@@ -125,13 +125,13 @@ def _csv_table(path: Path) -> RecordingTable:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
             file.seek(0)
-            semicolons = ";" in header and "," not in header
-            reader = csv.reader(file, strict=True, delimiter=";" if semicolons else ",")
+            others = [mark for mark in ";\t" if mark in header and "," not in header]
+            reader = csv.reader(file, strict=True, delimiter=others[0] if others else ",")
             columns = tuple(cell.strip() for cell in next(reader, []))
             line = reader.line_num + 1
             for cells in reader:
                 if len(cells) == len(columns):
-                    texts = (_with_point(cell.strip()) if semicolons else cell.strip() for cell in cells)
+                    texts = (_with_point(cell.strip()) if others else cell.strip() for cell in cells)
                     rows.append(Row(line, dict(zip(columns, texts, strict=True))))
                 elif cells:
                     reason = f"must have {len(columns)} cells, as the header has, got {len(cells)}"
@@ -146,7 +146,7 @@ def _csv_table(path: Path) -> RecordingTable:
 
 
 def _with_point(cell: str) -> str:
-    """A number with a decimal comma, as spreadsheets write it between semicolons, with a point; other text as it is."""
+    """A number with a decimal comma, as spreadsheets write it between semicolons or tabs, with a point; other text as it is."""
     return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
