@@ -88,8 +88,26 @@ def test_an_error_is_one_sentence(
             ("run", "main", "--jbos", "2"),
             r"^crest: Unknown option: --jbos\. Did you mean --jobs\? See: crest run --help$",
         ),
-        (("verify",), r"^crest: .*--sample requires an argument\. See: crest verify --help$"),
-        (("audit",), r"^crest: .*MODEL requires an argument\. See: crest audit --help$"),
+        (("verify",), r"^crest: --sample must be given, with a value\. See: crest verify --help$"),
+        (("audit",), r"^crest: MODEL must be given\. See: crest audit --help$"),
+        (
+            ("audit", "m.py:make", "--data"),
+            r"^crest: --data must be given, with a value\. See: crest audit --help$",
+        ),
+        (("recordings", "check"), r"^crest: TABLE must be given\. See: crest recordings check --help$"),
+        (
+            ("recordings", "check", "t.csv", "--lable", "y"),
+            r"^crest: Unknown option: --lable\. Did you mean --label\?",
+        ),
+        (
+            ("recordings", "check", "t.csv", "u.csv"),
+            r"^crest: nothing takes 'u\.csv'\. See: crest recordings",
+        ),
+        (
+            ("recordings", "check", "t.csv", "--window", "x"),
+            r"^crest: --window must be a whole number, got 'x'\.",
+        ),
+        (("recordings", "check", "t.csv", "--gap", "0,5"), r"^crest: --gap must be a number, got '0,5'\."),
         (("data", "fetch", "cwr"), r"^crest: Invalid value .*cwru.* See: crest data fetch --help$"),
     ],
 )

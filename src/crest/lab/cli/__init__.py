@@ -12,7 +12,7 @@ import crest
 from crest.lab.cli import audit, bench, data, demo, pack, recordings, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, errors, words_aside
 from crest.lab.cli.doctor import doctor
-from crest.lab.cli.wording import in_words_of
+from crest.lab.cli.wording import in_words_of, in_words_of_parser
 
 app = App(
     name="crest",
@@ -53,7 +53,7 @@ def main() -> None:
         raise SystemExit(INTERRUPTED) from None
     except CycloptsError as error:
         chain = " ".join(["crest", *(error.command_chain or ())])
-        _end(f"{str(error).rstrip()} See: {chain} --help", _MISUSED, error)
+        _end(f"{in_words_of_parser(error)} See: {chain} --help", _MISUSED, error)
     except BrokenPipeError:
         # Who reads has read enough, as in `crest status --json | head`. Python would complain again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,6 +18,7 @@ recordings_app = App(name="recordings", help="Look at your own recordings: a tab
 @recordings_app.command(name="check")
 def check_table(
     table: Path,
+    /,
     *,
     signals: Annotated[Path | None, Behind("folder")] = None,
     window: int | None = None,

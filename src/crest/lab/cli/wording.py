@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
-from cyclopts import Parameter
+from cyclopts import CoercionError, CycloptsError, Parameter, UnusedCliTokensError
 
 # What reads a signal file says what was wrong with the options there; other sentences begin with them.
 _SUBJECT = re.compile(
@@ -24,6 +24,10 @@ _SUBJECT = re.compile(
 )
 # A call, as in `crest.HighPass("level", channels_first=True)`, is code to be copied.
 _KEYWORD = re.compile(r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|[\w.]*\w)?", re.ASCII)
+
+# Versions of cyclopts quote differently.
+_MISSING = re.compile(r"^Command .+ parameter \"?(?P<name>[\w-]+)\"? requires an argument\.")
+_KINDS = {int: "a whole number", float: "a number"}
 
 _REASONS = {
     errno.EACCES: "you may not read or write it",
@@ -87,6 +91,20 @@ def in_words_of(command: Callable[..., Any] | None, error: BaseException) -> str
     if isinstance(error, StudyFileError):
         return in_words_of_study(str(error))
     return str(error) if command is None else in_options_of(command, str(error))
+
+
+def in_words_of_parser(error: CycloptsError) -> str:
+    """What the parser says against the words that were typed: of missing, wrong and superfluous ones as all other errors do."""
+    if isinstance(error, UnusedCliTokensError):
+        return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}."
+    if isinstance(error, CoercionError) and error.token is not None and error.target_type in _KINDS:
+        typed = error.token.keyword or "a value"
+        return f"{typed} must be {_KINDS[error.target_type]}, got {error.token.value!r}."
+    return _MISSING.sub(_must_be_given, str(error).rstrip())
+
+
+def _must_be_given(found: re.Match[str]) -> str:
+    return f"{found['name']} must be given{', with a value' if found['name'].startswith('-') else ''}."
 
 
 def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = True) -> str:
