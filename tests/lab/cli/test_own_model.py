@@ -148,12 +148,58 @@ def test_weights_that_are_not_there_are_damaged_or_of_another_model_are_told(tmp
 
 def test_the_layout_is_the_one_in_which_the_model_answers() -> None:
     x = torch.zeros(4, 9, 1)
-    assert takes_channels_first(nn.Conv1d(1, 2, 3), x)
-    assert not takes_channels_first(nn.GRU(1, 2, batch_first=True), x)
-    with pytest.raises(
-        ValueError, match=r"^model must take windows .* it takes neither: .+\. Is --window the length"
-    ):
-        takes_channels_first(nn.Conv1d(7, 1, 3), x)
+    convolution = nn.Sequential(nn.Conv1d(1, 2, 3), nn.Flatten())
+    assert takes_channels_first(convolution, x)
+    assert takes_channels_first(convolution.double(), x, said=True)
+    linear = nn.Sequential(nn.Flatten(), nn.Linear(9, 1))
+    assert not takes_channels_first(linear, x)
+    assert takes_channels_first(linear, x, said=True)
+
+
+class Raises(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise KeyError("state")
+
+
+class Gives(nn.Module):
+    def __init__(self, *given: object) -> None:
+        super().__init__()
+        self.given = given
+
+    def forward(self, x: torch.Tensor) -> object:
+        return self.given if len(self.given) > 1 else self.given[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "message"),
+    [
+        (
+            nn.Conv1d(7, 1, 3),
+            None,
+            r"^model must take windows \(B, T, C\) = \(4, 9, 1\) or \(B, C, T\) = \(4, 1, 9\); it failed with RuntimeError: "
+            r".* and RuntimeError: .*\. Is --window the length",
+        ),
+        (
+            Raises(),
+            None,
+            r"^model must take windows .* or \(B, C, T\) = \(4, 1, 9\); it failed with KeyError: 'state'\. Is",
+        ),
+        (
+            Raises(),
+            True,
+            r"^model must take windows \(B, C, T\) = \(4, 1, 9\); it failed with KeyError: 'state'\. Is",
+        ),
+        (
+            Gives(torch.zeros(4), 1),
+            None,
+            r"^model must return its answers .* in one tensor, got tuple: let its",
+        ),
+        (Gives(torch.zeros(4, 9, 2)), False, r"^model must return its answers .*, got \(4, 9, 2\): let its"),
+    ],
+)
+def test_a_model_that_does_not_answer_is_told(model: nn.Module, said: bool | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        takes_channels_first(model, torch.zeros(4, 9, 1), said=said)
 
 
 class ByLength(nn.Module):

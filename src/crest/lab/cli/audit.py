@@ -148,8 +148,7 @@ def audit_model(
     y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes or windows.classes else torch.float32)
     mask = valid_steps_for(made, lengths)
     mask = None if mask is None else mask[rows]
-    if channels_first is None:
-        channels_first = takes_channels_first(made, x[:2], None if mask is None else mask[:2])
+    channels_first = takes_channels_first(made, x[:2], None if mask is None else mask[:2], channels_first)
     with console.status(f"asking the model about {len(x)} windows"):
         found = audit(
             made,

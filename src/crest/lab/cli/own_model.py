@@ -91,35 +91,52 @@ def _pickled(path: Path) -> "dict[str, Tensor]":
     return loaded
 
 
-def takes_channels_first(model: "nn.Module", x: "Tensor", mask: "Tensor | None" = None) -> bool:
+def takes_channels_first(
+    model: "nn.Module", x: "Tensor", mask: "Tensor | None" = None, said: bool | None = None
+) -> bool:
     """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both.
 
     Args:
         model: somebody's.
         x: (B, T, C), a few windows.
         mask: (B, T), where it is handed over.
+        said: what its owner says; then only that is tried.
     """
+    tried = {first: x.mT.contiguous() if first else x for first in (False, True) if said in (None, first)}
+    refusals: list[str] = []
+    for first, inputs in tried.items():
+        refusal = _refusal(model, inputs, mask)
+        if refusal is None:
+            return first
+        refusals.append(refusal)
+    shapes = [
+        f"{'(B, C, T)' if first else '(B, T, C)'} = {tuple(inputs.shape)}" for first, inputs in tried.items()
+    ]
+    raise ValueError(
+        f"model must take windows {' or '.join(shapes)}; it failed with {' and '.join(dict.fromkeys(refusals))}. Is --window the "
+        "length that it was trained on, and are --columns its channels?"
+    )
+
+
+def _refusal(model: "nn.Module", inputs: "Tensor", mask: "Tensor | None") -> str | None:
+    """What the model raises for these inputs, in a line; None if it answers."""
     import torch
 
-    from crest.replacement.calls import called_with
+    from crest.replacement.calls import answer_to
 
-    def refusal(inputs: "Tensor") -> str | None:
-        """What the model says against these inputs, its first line; None if it answers."""
-        try:
-            with torch.no_grad():
-                called_with(model, inputs, mask)
-        except (RuntimeError, ValueError, TypeError, IndexError) as error:
-            return (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return None
-
-    last, first = refusal(x), refusal(x.mT.contiguous())
-    if last is not None and first is not None:
+    try:
+        with torch.no_grad():
+            answer = answer_to(model, inputs, mask)
+    except Exception as error:  # somebody's code may raise anything
+        return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+    shape = getattr(answer, "shape", None)
+    if shape is None or len(shape) > 2:
+        got = type(answer).__name__ if shape is None else tuple(shape)
         raise ValueError(
-            f"model must take windows (B, T, C) = {tuple(x.shape)} or (B, C, T) = {tuple(x.mT.shape)}, it takes neither: "
-            f"{last}{'' if first == last else f'; {first}'}. Is --window the length that it was trained on, and are --columns "
-            "its channels?"
+            f"model must return its answers (B,), (B, 1) or (B, K) in one tensor, got {got}: let its function return a module that "
+            "does, which calls this one"
         )
-    return first is None and last is not None
+    return None
 
 
 def valid_steps_for(model: "nn.Module", lengths: "Tensor") -> "Tensor | None":
