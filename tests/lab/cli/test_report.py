@@ -181,6 +181,18 @@ def test_outside_of_a_clone_the_report_says_what_to_do(crest: Command, shape: st
 # -- studies of one's own
 
 
+def test_before_the_first_run_of_a_study_the_report_says_how_to_run_it(
+    crest: Command, tmp_path: Path
+) -> None:
+    made_study(tmp_path)
+    shown, status = crest("report", "my_study.toml")
+    assert status == 1
+    assert shown == (
+        "crest: --folder must have the records of runs, but results is not a folder: name another folder with --folder, or make "
+        "them with `crest run my_study.toml`\n"
+    )
+
+
 def test_a_study_has_its_page_with_the_explorer_and_its_tables(crest: Command, tmp_path: Path) -> None:
     study = study_of(made_study(tmp_path, models={"seeds": 1, "remedies": ["none", "high_pass"]}))
     write(Path("runs"), [study])

@@ -64,8 +64,14 @@ def report(
     words_aside(json)
     format = _format_of(format, output)  # noqa: A001
     require_experiments(names)
+
+    from crest.lab.study_keys import ENDING
+
+    # Nobody else has the records of a study of one's own.
+    make = f"name another folder with --folder, or make them with `crest run {' '.join(names)}`"
+    what_to_do = make if any(name.endswith(ENDING) for name in names) else ELSEWHERE
     if not folder.is_dir():
-        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {ELSEWHERE}")
+        raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {what_to_do}")
 
     from crest.files import whole_file
     from crest.lab.report import formats
@@ -78,9 +84,8 @@ def report(
     pieces = [one.piece(store) for one in chosen]
     own = [one for one in chosen if one.called]
     if not any(piece.found for piece in pieces):
-        what = f"name another folder with --folder, or make them with `crest run {' '.join(names)}`"
         raise ValueError(
-            f"folder must have records of {', '.join(names) or 'the catalog'}, got none in {folder}: {what if own else ELSEWHERE}"
+            f"folder must have records of {', '.join(names) or 'the catalog'}, got none in {folder}: {what_to_do}"
         )
     stem = "trial" if quick else "report"
     place = output or Path("outputs") / (stem if format == "png" else f"{stem}.{format}")
