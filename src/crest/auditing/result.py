@@ -163,4 +163,7 @@ def _plain(value: Any) -> Any:
 
 
 def _wrapped(words: str) -> list[str]:
-    return textwrap.wrap(words, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    # An option such as --class-names stays in one piece.
+    return textwrap.wrap(
+        words, _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+    )

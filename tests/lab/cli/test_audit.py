@@ -9,6 +9,7 @@ import safetensors.torch
 from commands import Command
 from crest.lab.cli import audit
 from crest.lab.cli.own_model import own_model
+from crest.lab.cli.wording import in_words_of
 
 MODEL = """
 import torch
@@ -87,7 +88,7 @@ def test_without_weights_it_says_that_the_model_is_as_it_was_made(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(folder, weights=None)
-    assert "  - no --weights were given: the model is as " in capsys.readouterr().out
+    assert "- no --weights were given: the model is as " in " ".join(capsys.readouterr().out.split())
     run(folder)
     assert "--weights" not in capsys.readouterr().out
 
@@ -155,6 +156,19 @@ def test_it_says_the_number_of_each_class_and_takes_their_order(
     out = capsys.readouterr().out
     assert f"  - {said}\n" in out
     assert f"  error {error}," in out
+
+
+def test_a_table_with_fewer_classes_than_the_model_is_told_to_name_them(
+    folder: Path, states: dict[str, object]
+) -> None:
+    """By alphabet its numbers would be wrong, and in silence."""
+    table = (folder / "states.csv").read_text()
+    (folder / "states.csv").write_text(table.replace("inner", "ok"))
+    with pytest.raises(ValueError, match=r"^classes must name each of 3 outputs of the model") as refused:
+        run(folder, **states)
+    assert in_words_of(audit.audit_model, refused.value).startswith(
+        "--class-names must name each of 3 outputs"
+    )
 
 
 def test_a_class_that_no_recording_is_of_keeps_its_number(
