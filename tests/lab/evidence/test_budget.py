@@ -8,33 +8,39 @@ from crest.lab.runs.spec import RunSpec
 from crest.readouts import CrestConfig, CrestReadout
 from evidence_made import Numbers, claims, verdicts
 
-U = [0.7, 0.6, 0.5, 0.4, 0.3, 0.35, 0.4, 0.6]
+U = [0.6, 0.5, 0.4, 0.3, 0.35, 0.4, 0.6]
 
 
-def budgets(errors: list[float], adaptive: float = 0.3) -> Callable[[RunSpec], Numbers]:
-    """OOD error by fixed budget, and of the adaptive one."""
+def budgets(errors: list[float], adaptive: float = 0.3, one: float = 0.6) -> Callable[[RunSpec], Numbers]:
+    """OOD error by fixed budget, of the adaptive one, and with one step."""
 
     def rule(spec: RunSpec) -> Numbers:
         budget = spec.readout_options.get("budget")
+        if budget == 1 / 512:
+            return Numbers(ood=one)
         return Numbers(ood=adaptive if budget is None else errors[BUDGETS.index(budget)], epsilon=0.07)
 
     return rule
 
 
 @pytest.mark.parametrize(
-    ("errors", "verdict"),
+    ("errors", "one", "verdict"),
     [
-        (U, "holds"),
-        ([0.3, 0.31, 0.32, 0.35, 0.4, 0.45, 0.5, 0.6], "does not hold"),
-        ([0.31, 0.31, 0.305, 0.3, 0.3, 0.35, 0.4, 0.6], "partly"),
-        ([0.8, 0.7, 0.6, 0.5, 0.4, 0.35, 0.32, 0.3], "does not hold"),
-        ([0.3] * 8, "does not hold"),
+        (U, 0.6, "holds"),
+        ([0.3, 0.32, 0.35, 0.4, 0.45, 0.5, 0.6], 0.4, "holds"),
+        ([0.3, 0.32, 0.35, 0.4, 0.45, 0.5, 0.6], 0.28, "does not hold"),
+        ([0.31, 0.305, 0.3, 0.3, 0.35, 0.4, 0.6], 0.31, "partly"),
+        ([0.7, 0.6, 0.5, 0.4, 0.35, 0.32, 0.3], 0.8, "does not hold"),
+        ([0.3] * 7, 0.3, "does not hold"),
     ],
-    ids=["U", "lowest at the left end", "hardly higher at the left end", "lowest at the right end", "flat"],
+    ids=["U", "one peak", "one step", "hardly higher with one step", "lowest at the right end", "flat"],
 )
-def test_the_lowest_error_must_lie_inside_the_grid(errors: list[float], verdict: str) -> None:
-    found_verdicts = verdicts(BUDGET_EXPERIMENT, budgets(errors))
-    assert (found_verdicts[0], found_verdicts[2]) == (verdict, verdict)
+def test_the_error_must_rise_to_one_step_and_to_half_of_them(
+    errors: list[float], one: float, verdict: str
+) -> None:
+    found = claims(BUDGET_EXPERIMENT, budgets(errors, one=one))
+    assert (found[0].verdict, found[2].verdict) == (verdict, verdict)
+    assert f"{one:.3f} with one step, {errors[0]:.3f} at 0.005" in found[0].measured
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,12 @@ def _claim(found: Found, system: str) -> Claim:
         else "Estimating the core leaves SG-Drive unchanged against the fixed automatic budget",
         paper="0.93 to 0.68" if better else "unchanged",
     )
-    if not found.complete(system=system):
+    parts = (
+        {"readout": "event_window"},
+        {"readout_options": _OTSU},
+        {"readout": "crest", "readout_options": {}},
+    )
+    if not all(found.complete(system=system, **part) for part in parts):
         return claim
     groups = _groups(found, system)
     tail, core = groups["Otsu's tail"], groups["adaptive core"]

@@ -10,8 +10,7 @@ from scipy.stats import rankdata, spearmanr
 
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import named
-from crest.lab.evidence.remedy_rule import BEYOND
-from crest.lab.evidence.shown import Claim, Table
+from crest.lab.evidence.shown import BEYOND, Claim, Table
 from crest.lab.runs.record import Record
 from crest.probes.two_way import Array
 from crest.rng import generator

@@ -10,7 +10,6 @@ from crest.auditing.verdict import FOLLOWS, AuditVerdict, verdict_of
 from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named
-from crest.lab.evidence.remedy_rule import BEYOND
 from crest.lab.evidence.remedy_runs import (
     BEARING_PLACES,
     HARD_PLACES,
@@ -24,7 +23,7 @@ from crest.lab.evidence.remedy_runs import (
     tested,
 )
 from crest.lab.evidence.settings import THREE
-from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
+from crest.lab.evidence.shown import BEYOND, Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.lab.evidence.thresholds import ClearCase, threshold_table
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec

@@ -17,7 +17,7 @@ from crest.lab.evidence.settings import (
     THREE,
     headline_runs,
 )
-from crest.lab.evidence.shown import Chart, Claim, Shown, Table
+from crest.lab.evidence.shown import BEYOND, Chart, Claim, Shown, Table
 from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
@@ -92,7 +92,9 @@ def recurrent_groups(found: Found) -> dict[str, list[Record]]:
 
 def recurrent_claims(found: Found) -> tuple[Claim, Claim]:
     """CREST against last state, ERM and group DRO with a GRU: as it is, and with the budget of the signals."""
-    of_signals = dataclasses.replace(_CLAIM, text=f"{_CLAIM.text}, with the budget of the signals")
+    of_signals = dataclasses.replace(
+        _CLAIM, text=f"{_CLAIM.text}, with the budget of the signals", paper=BEYOND
+    )
     return _recurrent_claim(_CLAIM, found, {}), _recurrent_claim(of_signals, found, OF_SIGNALS)
 
 

@@ -8,7 +8,6 @@ from crest.lab.evidence.compare import percent
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.remedy_guide import guide_tables
 from crest.lab.evidence.remedy_rule import (
-    BEYOND,
     ERROR_CLAIM,
     PICK_CLAIMS,
     SPECTRA_CLAIM,
@@ -34,7 +33,7 @@ from crest.lab.evidence.remedy_runs import (
     outcomes,
     seed_by_seed,
 )
-from crest.lab.evidence.shown import Chart, Claim, Panel, Series, Shown, Table
+from crest.lab.evidence.shown import BEYOND, Chart, Claim, Panel, Series, Shown, Table
 from crest.lab.evidence.stats import Spread
 
 _PREDICTS = Claim(

@@ -98,6 +98,10 @@ class Table:
                 raise ValueError(f"rows must have {len(self.header)} cells as the header has, got {row}")
 
 
+BEYOND = "beyond the paper"
+"""What stands in the place of the paper's number, where it says nothing of the kind."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Claim:
     """A claim of the paper beside what was measured here; one that is not judged yet is not measured.
@@ -110,7 +114,7 @@ class Claim:
 
     text: str
     paper: str
-    """The paper's number."""
+    """The paper's number, or `BEYOND`."""
     measured: str = ""
     """What we measured; "" while runs are missing."""
     verdict: Verdict = "not measured"
