@@ -111,3 +111,43 @@ def test_the_front_does_not_take_a_mask_of_padding() -> None:
     for given in ({"mask": torch.ones(3, 20).bool()}, {"padding_mask": torch.zeros(3, 20).bool()}):
         with pytest.raises(ValueError, match=r"^mask is True where a step is valid, .* 'padding_mask'"):
             built(x, **given)
+
+
+class Labelled(nn.Module):
+    """Its second argument says nothing of steps."""
+
+    def forward(self, x: Tensor, labels: object = None) -> Tensor:
+        self.seen = labels
+        return x.sum((1, 2))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [torch.tensor([2, 1, 1]), torch.tensor([0, 1, 0]), torch.randn(3, 4), 2.0, [2, 1, 1]],
+    ids=["as lengths", "zeros and ones", "soft", "number", "list"],
+)
+def test_a_second_argument_that_is_no_mask_is_handed_on(labels: object) -> None:
+    x, model = torch.randn(3, 20, 2), Labelled()
+    built = WithFront(crest.HighPass("level"), model)
+    expected = built(x)
+    torch.testing.assert_close(built(x, labels=labels), expected)
+    assert model.seen is labels
+    if not isinstance(labels, Tensor) or labels.ndim < 2:
+        torch.testing.assert_close(built(x, labels), expected)
+        assert model.seen is labels
+
+
+def test_lengths_may_be_a_list_and_come_beside_a_mask() -> None:
+    x, lengths = torch.randn(3, 20, 2), [18, 12, 5]
+    mask = torch.arange(20) < torch.tensor(lengths)[:, None]
+    built = WithFront(crest.HighPass("level"), Lengths())
+    expected = built(x, mask)
+    for answer in (built(x, lens=lengths), built(x, lengths), built(x, lengths=lengths)):
+        torch.testing.assert_close(answer, expected)
+    torch.testing.assert_close(built(x, mask, lens=torch.tensor(lengths)), expected)
+
+
+def test_one_length_for_all_is_the_models_own_affair() -> None:
+    x, built = torch.randn(3, 20, 2), WithFront(crest.HighPass("level"), Lengths())
+    expected = crest.HighPass("level")(x).sum((1, 2)) + 20
+    torch.testing.assert_close(built(x, lens=20), expected)

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from crest.checks.doors import door
@@ -13,6 +14,7 @@ from crest.remedies.high_pass import HighPass
 from crest.remedies.reanchored import BudgetChoice
 from crest.replacement.calls import (
     length_argument,
+    names_mask,
     require_valid_steps,
     step_argument,
     takes_mask_by_name,
@@ -44,28 +46,33 @@ class WithFront(nn.Module):
         self._by_length = length_argument(model)
         self._own = step_argument(model)
 
-    def forward(
-        self, x: Tensor, mask: Tensor | None = None, lengths: Tensor | None = None, **others: Any
-    ) -> Tensor:
+    def forward(self, x: Tensor, mask: Any = None, lengths: Any = None, **others: Any) -> Tensor:
         """The model's answer to what the front leaves of the signals.
 
         Args:
             x: signals.
-            mask: (B, T), True on valid steps; or lengths (B,), for a model whose second argument they are.
+            mask: (B, T), True on valid steps; or lengths (B,). What is neither goes to the model as its second argument.
             lengths: (B,), in the place of a mask.
             **others: for the model. Mask or lengths under the model's own name for them are taken from these.
         """
-        if mask is None and self._own in others:
-            mask = others.pop(self._own)
-        if mask is not None and mask.ndim == 1:
+        first = getattr(self.front, "channels_first", None)
+        by_length, own = self._by_length or "", self._own or ""
+        if lengths is None and _has_lengths(others.get(by_length)):
+            lengths = others.pop(by_length)
+        if mask is None and self._is_mask(others.get(own), x, first):
+            mask = others.pop(own)
+        if mask is not None and not self._tells_steps(mask):
+            others[own], mask = mask, None
+        if mask is not None and _has_lengths(mask):
             mask, lengths = None, mask
-        if lengths is not None and mask is None:
-            mask = mask_from(lengths, x, channels_first=getattr(self.front, "channels_first", None))
+        if lengths is not None:
+            lengths = torch.as_tensor(lengths, device=x.device)
+            mask = mask_from(lengths, x, channels_first=first) if mask is None else mask
         if mask is not None:
             require_valid_steps(self._own)
         left = self.front(x, mask)
         answer: Tensor
-        if mask is None:
+        if mask is None or self._by_length in others:
             answer = self.model(left, **others)
         elif self._by_length is not None:
             given = lengths_of(mask) if lengths is None else lengths
@@ -75,6 +82,23 @@ class WithFront(nn.Module):
         else:
             answer = self.model(left, mask, **others)
         return answer
+
+    def _is_mask(self, value: Any, x: Tensor, channels_first: bool | None) -> bool:
+        """Whether what was given under the model's own name is a mask (B, T), by that name or by its type."""
+        if not isinstance(value, Tensor) or value.ndim != 2:
+            return False
+        steps = x.shape[2 if channels_first else 1]
+        return names_mask(self._own) or (value.dtype == torch.bool and value.shape == (len(x), steps))
+
+    def _tells_steps(self, value: Any) -> bool:
+        """Whether what was given in the second place is a mask or lengths, or else the model's own second argument."""
+        by_name = self._own is None or self._by_length is not None or names_mask(self._own)
+        return by_name or (isinstance(value, Tensor) and value.ndim == 2)
+
+
+def _has_lengths(value: Any) -> bool:
+    """Whether this may be lengths (B,), in a list too."""
+    return isinstance(value, list | tuple) or getattr(value, "ndim", None) == 1
 
 
 @door

@@ -82,6 +82,16 @@ def length_argument(model: Callable[..., Any]) -> str | None:
     return None if "mask" in names else next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
 
 
+def names_mask(argument: str | None) -> bool:
+    """Whether an argument of this name is a mask, of valid or of padded steps.
+
+    Example:
+        >>> names_mask("attention_mask"), names_mask("valid"), names_mask("labels"), names_mask(None)
+        (True, True, False, False)
+    """
+    return argument is not None and any(part in argument for part in ("mask", "valid", "pad"))
+
+
 def step_argument(model: Callable[..., Any]) -> str | None:
     """The name of the argument by which a model takes a mask, or lengths; None where Python cannot tell.
 
