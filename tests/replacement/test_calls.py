@@ -10,6 +10,7 @@ from crest.replacement.calls import (
     calls_of,
     device_of,
     length_argument,
+    step_argument,
     takes_mask_by_name,
 )
 
@@ -94,3 +95,10 @@ def test_other_failures_of_a_model_are_its_own() -> None:
 
     with pytest.raises(RuntimeError, match="no such thing"):
         called_with(fails, torch.ones(2, 5, 1), torch.ones(2, 5))
+
+
+def test_any_number_of_arguments_is_no_name() -> None:
+    assert step_argument(lambda x, **kw: x) is None
+    assert step_argument(lambda x, *a: x) is None
+    assert step_argument(lambda x, *mask, lengths=None: x) == "lengths"
+    assert not takes_mask_by_name(lambda x, **mask: x)

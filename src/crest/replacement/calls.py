@@ -71,6 +71,16 @@ def takes_mask_by_name(model: Callable[..., Any]) -> bool:
     return "mask" in _arguments(model)
 
 
+def needs_mask(model: Callable[..., Any]) -> bool:
+    """Whether the model has an argument `mask` that must be given.
+
+    Example:
+        >>> needs_mask(lambda x, mask: x), needs_mask(lambda x, mask=None: x), needs_mask(nn.Linear(2, 1))
+        (True, False, False)
+    """
+    return _arguments(model).get("mask", False)
+
+
 def length_argument(model: Callable[..., Any]) -> str | None:
     """The name of the argument by which a model takes lengths (B,) in the place of a mask; None where it takes none.
 
@@ -78,7 +88,7 @@ def length_argument(model: Callable[..., Any]) -> str | None:
         >>> length_argument(lambda x, lengths: x), length_argument(lambda x, mask, lengths: x), length_argument(nn.ReLU())
         ('lengths', None, None)
     """
-    names = _arguments(model)
+    names = list(_arguments(model))
     return None if "mask" in names else next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
 
 
@@ -99,7 +109,7 @@ def step_argument(model: Callable[..., Any]) -> str | None:
         >>> step_argument(lambda x, valid: x), step_argument(lambda x, scale, mask: x), step_argument(nn.ReLU())
         ('valid', 'mask', None)
     """
-    names = _arguments(model)
+    names = list(_arguments(model))
     if "mask" in names:
         return "mask"
     return length_argument(model) or (names[1] if len(names) > 1 else None)
@@ -164,9 +174,11 @@ def answer_to(model: nn.Module, inputs: Any, mask: Any = None) -> Any:
     return called_with(model, inputs, mask)
 
 
-def _arguments(model: Callable[..., Any]) -> list[str]:
-    """The names of what it takes; none where Python cannot tell."""
+def _arguments(model: Callable[..., Any]) -> dict[str, bool]:
+    """The names of what it takes, and whether it needs them; none where Python cannot tell."""
     try:
-        return list(inspect.signature(model.forward if isinstance(model, nn.Module) else model).parameters)
+        found = inspect.signature(model.forward if isinstance(model, nn.Module) else model).parameters
     except (TypeError, ValueError):
-        return []
+        return {}
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name: one.default is one.empty for name, one in found.items() if one.kind not in any_number}
