@@ -90,24 +90,17 @@ def test_code_in_a_pickle_is_never_run(place: Path, capsys: pytest.CaptureFixtur
 
 
 WHOLE = r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it"
+UNREAD = r"'w\.pt', which cannot be read \({}\): save model\.state_dict\(\) where you trained it"
 
 
 @pytest.mark.filterwarnings("error:'torch.load' received", "ignore:`torch.jit.script` is deprecated")
 @pytest.mark.parametrize(
     ("saved", "words"),
     [
-        (
-            "model",
-            r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it",
-        ),
-        (
-            "script",
-            r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it",
-        ),
-        (
-            "text",
-            r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it",
-        ),
+        ("model", WHOLE),
+        ("script", UNREAD.format("RuntimeError: .*TorchScript.*")),
+        ("cut", UNREAD.format("RuntimeError: .*")),
+        ("text", UNREAD.format(".*")),
         ("tensor", r"Tensor in 'w\.pt': save model\.state_dict\(\) where you trained it"),
         (
             "checkpoint",
@@ -127,9 +120,23 @@ def test_a_pickle_of_something_else_is_told_in_one_line_with_what_to_save(
     else:
         others = {"model": model, "tensor": torch.zeros(2)}
         torch.save(others.get(saved, {"epoch": 3, "model": model.state_dict()}), path)
+    if saved == "cut":
+        path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=rf"^weights must be a state dict of tensors, got {words}") as told:
         fill_weights(model, path, unsafe_pickle=True)
     assert "\n" not in str(told.value)
+
+
+def test_weights_that_nobody_may_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(torch, "load", refused)
+    (tmp_path / "w.pt").touch()
+    with pytest.raises(
+        ValueError, match=r"^weights must be a file that can be read, got .*: Permission denied$"
+    ):
+        fill_weights(nn.Linear(2, 1), tmp_path / "w.pt", unsafe_pickle=True)
 
 
 def test_weights_that_are_not_there_are_damaged_or_of_another_model_are_told(tmp_path: Path) -> None:
@@ -154,6 +161,14 @@ def test_the_layout_is_the_one_in_which_the_model_answers() -> None:
     linear = nn.Sequential(nn.Flatten(), nn.Linear(9, 1))
     assert not takes_channels_first(linear, x)
     assert takes_channels_first(linear, x, said=True)
+
+
+def test_an_answer_for_each_step_in_one_layout_does_not_keep_the_other_from_being_tried() -> None:
+    class Squeezed(nn.Sequential):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x).squeeze(1)
+
+    assert takes_channels_first(Squeezed(nn.AdaptiveAvgPool1d(8), nn.Linear(8, 3)), torch.zeros(2, 64, 1))
 
 
 class Raises(nn.Module):
@@ -212,6 +227,11 @@ class ByMask(nn.Module):
         return x.sum((1, 2))
 
 
+class NeedsMask(nn.Module):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return (x * mask.unsqueeze(-1)).sum((1, 2))
+
+
 def test_a_model_is_given_the_valid_steps_where_it_needs_them() -> None:
     uneven, even = torch.tensor([2, 3]), torch.tensor([3, 3])
     for model in (ByLength(), ByMask()):
@@ -223,6 +243,9 @@ def test_a_model_is_given_the_valid_steps_where_it_needs_them() -> None:
     assert mask.all()
     assert not takes_channels_first(ByLength(), torch.zeros(2, 3, 1), mask)
     assert valid_steps_for(ByMask(), even) is None
+    mask = valid_steps_for(NeedsMask(), even)
+    assert mask is not None
+    assert mask.all()
     assert valid_steps_for(nn.Flatten(), even) is None
     with pytest.raises(
         ValueError,

@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLC0415
 
+import pickle
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,9 +70,17 @@ def _pickled(path: Path) -> "dict[str, Tensor]":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a scripted model: refused in the next moment
             loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a file that is no pickle fails in any way
+    except pickle.UnpicklingError as error:
         raise ValueError(
             f"weights must be a state dict of tensors, got {str(path)!r}, which is none (a whole model?): {whole}"
+        ) from error
+    except OSError as error:
+        raise ValueError(
+            f"weights must be a file that can be read, got {str(path)!r}: {error.strerror or error}"
+        ) from error
+    except Exception as error:  # a damaged file fails in any way
+        raise ValueError(
+            f"weights must be a state dict of tensors, got {str(path)!r}, which cannot be read ({_line(error)}): {whole}"
         ) from error
     if not isinstance(loaded, dict):
         raise ValueError(
@@ -91,6 +100,10 @@ def _pickled(path: Path) -> "dict[str, Tensor]":
     return loaded
 
 
+class _OtherAnswerError(ValueError):
+    """The model answers, but not with one tensor of a row for each trajectory."""
+
+
 def takes_channels_first(
     model: "nn.Module", x: "Tensor", mask: "Tensor | None" = None, said: bool | None = None
 ) -> bool:
@@ -104,11 +117,18 @@ def takes_channels_first(
     """
     tried = {first: x.mT.contiguous() if first else x for first in (False, True) if said in (None, first)}
     refusals: list[str] = []
+    others: list[_OtherAnswerError] = []
     for first, inputs in tried.items():
-        refusal = _refusal(model, inputs, mask)
+        try:
+            refusal = _refusal(model, inputs, mask)
+        except _OtherAnswerError as error:
+            others.append(error)
+            continue
         if refusal is None:
             return first
         refusals.append(refusal)
+    if others:
+        raise others[0]
     shapes = [
         f"{'(B, C, T)' if first else '(B, T, C)'} = {tuple(inputs.shape)}" for first, inputs in tried.items()
     ]
@@ -119,7 +139,7 @@ def takes_channels_first(
 
 
 def _refusal(model: "nn.Module", inputs: "Tensor", mask: "Tensor | None") -> str | None:
-    """What the model raises for these inputs, in a line; None if it answers."""
+    """What the model raises for these inputs, in a line; None if it answers. An _OtherAnswerError tells of a wrong answer."""
     import torch
 
     from crest.replacement.calls import answer_to
@@ -128,30 +148,34 @@ def _refusal(model: "nn.Module", inputs: "Tensor", mask: "Tensor | None") -> str
         with torch.no_grad():
             answer = answer_to(model, inputs, mask)
     except Exception as error:  # somebody's code may raise anything
-        return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+        return _line(error)
     shape = getattr(answer, "shape", None)
     if shape is None or len(shape) > 2:
         got = type(answer).__name__ if shape is None else tuple(shape)
-        raise ValueError(
+        raise _OtherAnswerError(
             f"model must return its answers (B,), (B, 1) or (B, K) in one tensor, got {got}: let its function return a module that "
             "does, which calls this one"
         )
     return None
 
 
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+
+
 def valid_steps_for(model: "nn.Module", lengths: "Tensor") -> "Tensor | None":
-    """The mask (N, T) of trajectories of these lengths, where they differ or the model takes lengths; else None.
+    """The mask (N, T) of trajectories of these lengths, where they differ or the model must be given it; else None.
 
     Raises:
         ValueError: The lengths differ, and the model takes neither lengths nor a mask.
     """
     import torch
 
-    from crest.replacement.calls import length_argument, takes_mask_by_name
+    from crest.replacement.calls import length_argument, needs_mask, takes_mask_by_name
 
     shortest, longest = int(lengths.min()), int(lengths.max())
     by_length = length_argument(model) is not None
-    if shortest == longest and not by_length:
+    if shortest == longest and not by_length and not needs_mask(model):
         return None
     if not by_length and not takes_mask_by_name(model):
         raise ValueError(
