@@ -3,7 +3,6 @@
 import warnings
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -11,7 +10,6 @@ from torch.utils.data import DataLoader, TensorDataset
 from crest.batch_parts import (
     BatchParts,
     as_batches,
-    as_tensor,
     input_key,
     padded_alike,
     parts_of,
@@ -104,27 +102,6 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
         padded_alike([batches[0], batches[1]._replace(mask=None)])
     with pytest.raises(ValueError, match=r"^batches must hold inputs that differ in their steps alone"):
         padded_alike([batches[0], BatchParts(X[:, :1, :1], None, MASK[:, :1])])
-
-
-def test_only_numbers_become_tensors() -> None:
-    assert as_tensor("targets", None) is None
-    with pytest.raises(ValueError, match=r"^targets must be numbers, got an array of datetime64"):
-        as_tensor("targets", np.array(["2020-01-01"], dtype="datetime64[D]"))
-    with pytest.raises(ValueError, match=r"^targets must be numbers, got a list of several lengths or kinds"):
-        as_tensor("targets", [[1.0], [2.0, 3.0]])
-
-
-@pytest.mark.parametrize(
-    "names",
-    [["worn", "new"], ("worn", "new"), np.array(["worn", "new"]), np.array(["worn", "new"], dtype=object)],
-    ids=["list", "tuple", "array", "objects"],
-)
-def test_names_of_classes_are_to_be_numbered(names: Any) -> None:
-    message = (
-        r"^targets must be numbers, got text such as 'worn': number the classes from 0 to K - 1, in the order"
-    )
-    with pytest.raises(ValueError, match=message):
-        as_tensor("targets", names)
 
 
 def test_targets_under_a_name_of_their_own_do_not_get_lost_in_silence() -> None:

@@ -41,7 +41,7 @@ ALLOWED = {
     "ops": {"arrays", "checks"},
     "files": set(),
     "lengths": set(),
-    "batch_parts": {"lengths"},
+    "batch_parts": {"checks", "lengths"},
     "readouts": CORE,
     "probes": CORE,
     "theory": {"floats", "checks"},

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import Dataset, IterableDataset
 
+from crest.checks.tensors import as_tensor
 from crest.lengths import ORDER, mask_from
 
 BatchKeys: TypeAlias = tuple[str, str, str]
@@ -272,30 +273,3 @@ def _by_names(batch: Mapping[str, Any], argument: str) -> tuple[Any, Any, Any]:
             stacklevel=2,
         )
     return inputs, targets, mask
-
-
-def as_tensor(name: str, value: Any) -> Tensor | None:
-    """A tensor, an array or a list of numbers as a tensor without a gradient; None stays None.
-
-    Example:
-        >>> as_tensor("targets", np.arange(2)), as_tensor("targets", [0.5, 1.0])
-        (tensor([0, 1]), tensor([0.5000, 1.0000], dtype=torch.float64))
-    """
-    if value is None or isinstance(value, Tensor):
-        return None if value is None else value.detach()
-    packed = isinstance(value, PackedSequence)
-    if isinstance(value, list | tuple) and not packed:
-        try:
-            value = np.asarray(value)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(f"{name} must be numbers, got a list of several lengths or kinds") from error
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "biufc":
-            first = value.flat[0] if value.size else None
-            got = f"an array of {value.dtype}"
-            if isinstance(first, str):
-                got = f"text such as {str(first)!r}: number the classes from 0 to K - 1, in the order of the model's outputs"
-            raise ValueError(f"{name} must be numbers, got {got}")
-        return torch.from_numpy(np.ascontiguousarray(value))
-    way = ": pad_packed_sequence(packed, batch_first=True) gives tensor and lengths" if packed else ""
-    raise ValueError(f"{name} must be a tensor or an array, got {type(value).__name__}{way}")

@@ -1,5 +1,8 @@
 """Tensors at a door: shapes, dtypes, finite values, flags; and what is left of the checks while a graph is traced."""
 
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -8,6 +11,7 @@ from crest.checks.tensors import (
     as_flags,
     as_mask,
     as_per_trajectory,
+    as_tensor,
     is_several,
     predictions,
     require_finite,
@@ -222,3 +226,37 @@ def test_a_target_needs_outputs_to_choose_from() -> None:
         ValueError, match=r"^function must return .* \(B, K\), B = 2, where target is given, got \(2,\)$"
     ):
         predictions(lambda x: x.sum((1, 2)), SEVERAL, 0)
+
+
+def test_only_numbers_become_tensors() -> None:
+    assert as_tensor("targets", None) is None
+    with pytest.raises(ValueError, match=r"^targets must be numbers, got an array of datetime64"):
+        as_tensor("targets", np.array(["2020-01-01"], dtype="datetime64[D]"))
+    with pytest.raises(ValueError, match=r"^targets must be numbers, got a list of several lengths or kinds"):
+        as_tensor("targets", [[1.0], [2.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["worn", "new"], ("worn", "new"), np.array(["worn", "new"]), np.array(["worn", "new"], dtype=object)],
+    ids=["list", "tuple", "array", "objects"],
+)
+def test_names_of_classes_are_to_be_numbered(names: Any) -> None:
+    message = (
+        r"^targets must be numbers, got text such as 'worn': number the classes from 0 to K - 1, in the order"
+    )
+    with pytest.raises(ValueError, match=message):
+        as_tensor("targets", names)
+
+
+@pytest.mark.parametrize("part", ["inputs", "mask"])
+def test_text_that_is_no_target_is_no_name_of_a_class(part: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{part} of b must be numbers, got text such as 'worn'$"):
+        as_tensor(f"{part} of b", np.array(["worn", "new"]))
+
+
+def test_a_list_of_tensors_with_gradients_is_numbers() -> None:
+    found = as_tensor("targets", [torch.tensor(1.0, requires_grad=True), torch.tensor(2.0)])
+    assert found is not None
+    assert found.tolist() == [1.0, 2.0]
+    assert not found.requires_grad

@@ -8,9 +8,12 @@ axis. A door that can be traced asks `torch.compiler.is_compiling()` and then ch
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 
 from crest.arrays import StepMask
 from crest.checks.arguments import require_shape
@@ -239,3 +242,32 @@ def _chosen(answer: object, trajectories: int, target: int | Tensor) -> Tensor:
             f"target must lie in [0, {answer.shape[1] - 1}], the outputs of function, got {outside[0].item()}"
         )
     return answer.gather(1, asked.to(torch.int64).expand(trajectories)[:, None])[:, 0]
+
+
+def as_tensor(name: str, value: Any) -> Tensor | None:
+    """A tensor, an array or a list of numbers as a tensor without a gradient; None stays None.
+
+    Example:
+        >>> as_tensor("targets", np.arange(2)), as_tensor("targets", [0.5, 1.0])
+        (tensor([0, 1]), tensor([0.5000, 1.0000], dtype=torch.float64))
+    """
+    if value is None or isinstance(value, Tensor):
+        return None if value is None else value.detach()
+    packed = isinstance(value, PackedSequence)
+    if isinstance(value, list | tuple) and not packed:
+        try:
+            # NumPy reads no tensor that has a gradient.
+            value = np.asarray([one.detach().cpu() if isinstance(one, Tensor) else one for one in value])
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(f"{name} must be numbers, got a list of several lengths or kinds") from error
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biufc":
+            first = value.flat[0] if value.size else None
+            got = f"an array of {value.dtype}"
+            if isinstance(first, str):
+                number = ": number the classes from 0 to K - 1, in the order of the model's outputs"
+                got = f"text such as {str(first)!r}{number if name.startswith('targets') else ''}"
+            raise ValueError(f"{name} must be numbers, got {got}")
+        return torch.from_numpy(np.ascontiguousarray(value))
+    way = ": pad_packed_sequence(packed, batch_first=True) gives tensor and lengths" if packed else ""
+    raise ValueError(f"{name} must be a tensor or an array, got {type(value).__name__}{way}")

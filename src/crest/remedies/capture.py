@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from crest.arrays import Features, StepFlags
-from crest.batch_parts import BatchKeys, as_tensor, split_batch
+from crest.batch_parts import BatchKeys, split_batch
+from crest.checks.tensors import as_tensor
 from crest.lengths import as_step_mask
 from crest.probes.batches import evaluating
 from crest.replacement.calls import LayerCall, answer_to, calls_of
