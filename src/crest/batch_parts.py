@@ -194,6 +194,16 @@ def input_key(batch: Mapping[str, Any], keys: BatchKeys | None) -> str:
     return keys[0] if keys is not None else next(name for name in _NAMES["inputs"] if name in batch)
 
 
+def label_keys(keys: BatchKeys | None) -> set[str]:
+    """The keys under which a dict may have its targets, and its mask or lengths.
+
+    Example:
+        >>> sorted(label_keys(("signal", "wear", "ok")))
+        ['ok', 'wear']
+    """
+    return {*_NAMES["targets"], *_NAMES["mask"], _LENGTHS} if keys is None else set(keys[1:])
+
+
 def padded_alike(all_parts: Sequence[BatchParts], argument: str = "batches") -> list[BatchParts]:
     """The same batches with as many steps as the longest one, zeros and an unset mask behind; they need masks for that.
 

@@ -163,3 +163,29 @@ def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_fir
         held_out(masked, FORM, seed=0)
     mask[14, 5] = False
     assert len(held_out(masked, FORM, seed=0)[1]) == 2
+
+
+def test_lists_that_are_not_by_trajectory_stay_whole() -> None:
+    x, y = rows(0.0, 1.0, 2.0)
+    batch = {"x": x, "y": y.tolist(), "lengths": [4, 3, 2], "channels": ("a", "b", "c")}
+    some = FORM.rows(batch, torch.tensor([0, 2]))
+    assert (some["y"], some["lengths"], some["channels"]) == ([0.0, 2.0], [4, 2], ("a", "b", "c"))
+    named = BatchForm(keys=("signal", "wear", "ok"))
+    batch = {"signal": x, "wear": y.tolist(), "ok": [4, 3, 2], "y": [7, 8, 9]}
+    some = named.rows(batch, torch.tensor([1]))
+    assert (some["wear"], some["ok"], some["y"]) == ([1.0], [3], [7, 8, 9])
+
+
+@pytest.mark.parametrize(
+    ("third", "word"),
+    [
+        ([4, 3], "lengths"),
+        ([torch.tensor(4), torch.tensor(3)], "lengths"),
+        ([[True], [True, True]], "mask"),
+        (torch.ones(2, 4), "mask"),
+        ([torch.ones(4), torch.ones(3)], "mask"),
+        (None, "mask"),
+    ],
+)
+def test_words_for_any_third_part(third: Any, word: str) -> None:
+    assert FORM.words((*rows(0.0, 1.0), third)) == f"(x, y, {word})"

@@ -84,3 +84,17 @@ def test_fit_gets_a_model_in_training_mode_and_a_seeded_state() -> None:
         made._trained(network().eval(), REPAIRS[name])
     assert seen[0] == seen[1]
     assert seen[0][0]
+
+
+def test_an_unpack_error_in_fit_stays_the_one_that_is_told() -> None:
+    def fit(_: nn.Module, __: Any) -> None:
+        _a, _b = (1, 2, 3)
+
+    found = workshop(network(), fit=fit)
+    with pytest.raises(
+        ValueError, match=r"^too many values to unpack .*; if fit unpacks its batches so: they are \(x, y\)$"
+    ):
+        found._trained(network(), REPAIRS["CREST"])
+    found.batches = []
+    with pytest.raises(ValueError, match=r"^too many values to unpack [^;]*$"):
+        found._trained(network(), REPAIRS["CREST"])

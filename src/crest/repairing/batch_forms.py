@@ -13,6 +13,7 @@ from crest.batch_parts import (
     BatchParts,
     as_batches,
     input_key,
+    label_keys,
     padded_alike,
     parts_of,
     place_in_batches,
@@ -82,18 +83,22 @@ class BatchForm:
         return _like(batch, [_as_before(batch[0], inputs), *batch[1:]])
 
     def rows(self, batch: Any, rows: Tensor) -> Any:
-        """Some rows of a batch: of every tensor, array or list in it that has as many rows as its inputs."""
+        """Some rows of a batch: of every tensor or array in it that has as many rows as its inputs, and of its own lists.
+
+        A list under another key than those of targets, mask or lengths may be something else, such as names of channels.
+        """
         count = len(batch[input_key(batch, self.keys)] if isinstance(batch, Mapping) else batch[0])
 
-        def taken(part: Any) -> Any:
-            if isinstance(part, list | tuple) and len(part) == count:
+        def taken(part: Any, own: bool = True) -> Any:
+            if own and isinstance(part, list | tuple) and len(part) == count:
                 return _like(part, [part[row] for row in rows.tolist()])
             if not isinstance(part, Tensor | np.ndarray) or part.ndim == 0 or len(part) != count:
                 return part
             return part[rows.to(part.device)] if isinstance(part, Tensor) else part[rows.numpy()]
 
         if isinstance(batch, Mapping):
-            return {key: taken(part) for key, part in batch.items()}
+            own = label_keys(self.keys)
+            return {key: taken(part, key in own) for key, part in batch.items()}
         return _like(batch, [taken(part) for part in batch])
 
     def words(self, batch: Any) -> str:
@@ -105,7 +110,7 @@ class BatchForm:
         """
         if isinstance(batch, Mapping):
             return f"dicts with {', '.join(map(str, batch))}"
-        third = [] if len(batch) < 3 else ["lengths" if np.ndim(batch[2]) == 1 else "mask"]
+        third = [] if len(batch) < 3 else ["lengths" if _is_flat(batch[2]) else "mask"]
         return f"({', '.join(['x', 'y', *third])})"
 
     def joined(self, batches: Iterable[Any], argument: str, channels_first: bool) -> JoinedBatches:
@@ -143,6 +148,13 @@ class BatchForm:
 
 def _as_before(before: Any, inputs: Tensor) -> Any:
     return inputs.numpy() if isinstance(before, np.ndarray) else inputs
+
+
+def _is_flat(part: Any) -> bool:
+    """Whether this has one axis; asked of a list without making an array of it, which fails where rows differ in length."""
+    if isinstance(part, list | tuple):
+        return not any(isinstance(one, list | tuple) or getattr(one, "ndim", 0) for one in part)
+    return getattr(part, "ndim", 0) == 1
 
 
 def _like(batch: Any, parts: list[Any]) -> Any:

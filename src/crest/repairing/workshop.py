@@ -176,10 +176,11 @@ class Workshop:
             try:
                 returned = self.fit(model.train(), batches)
             except ValueError as error:
-                if "values to unpack" not in str(error):
+                batch = next(iter(batches), None) if "values to unpack" in str(error) else None
+                if batch is None:
                     raise
-                form = self.form.words(next(iter(batches)))
-                raise ValueError(f"{error}; the batches that fit is given are {form}") from error
+                form = self.form.words(batch)
+                raise ValueError(f"{error}; if fit unpacks its batches so: they are {form}") from error
         if returned is None:
             return model
         if not isinstance(returned, nn.Module):
