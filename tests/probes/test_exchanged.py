@@ -48,3 +48,8 @@ def test_a_fifth_below_a_constant_is_learnt() -> None:
     assert one.train_first(0.2) == one.train_first(None) == ()
     (advice,) = one.train_first(0.825)
     assert "Its error is 0.825, that of a constant answer 0.99." in advice
+
+
+def test_an_error_that_is_not_finite_advises_nothing() -> None:
+    for error, constant in ((math.nan, 1.0), (1.0, math.nan), (math.inf, 1.0)):
+        assert found(0.75, constant_error=constant).train_first(error) == ()

@@ -70,7 +70,8 @@ class Exchange:
 
     def train_first(self, error: float | None) -> tuple[str, ...]:
         """The advice to train a model that has hardly learnt its task; none where it has, or where nobody knows."""
-        if error is None or self.learnt(error):
+        known = [math.nan if one is None else one for one in (error, self.constant_error)]
+        if error is None or not all(map(math.isfinite, known)) or self.learnt(error):
             return ()
         return (
             f"Train the model for longer first: it has hardly learnt its task. Its error is {error:.3g}, that of a constant answer "
