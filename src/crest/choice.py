@@ -238,8 +238,8 @@ def _ruled_by_error(
         reason = "The lowest error on backgrounds of others."
     elif not any(found[name].learnt(one.id_error) for name, one in given.items()):
         reason = (
-            "No candidate is clearly better than a constant answer when backgrounds are exchanged, and none is on data as in training "
-            "either: were they trained for long enough?"
+            "No candidate is clearly better than a constant answer when backgrounds are exchanged, and none has learnt its task on "
+            "data as in training: were they trained for long enough?"
         )
     else:
         reason = (
