@@ -79,13 +79,16 @@ def test_what_is_no_class_is_refused(
 def test_targets_that_look_like_classes_are_told_where_a_model_gives_one_number(targets: Tensor) -> None:
     (note,) = as_numbers_note(rmse_or_error_rate, torch.randn(3, 1), targets)
     assert "the error is that of a regression" in note
-    # The error that it gives for one logit is one.
-    error = eval(note[note.index("lambda") :], {})
-    assert error(torch.tensor([[2.0], [-1.0]]), torch.tensor([1, 1])) == 0.5
-    assert not as_numbers_note(error, torch.randn(3, 1), targets)
+    # The two logits that it makes of one answer the same.
+    z = torch.tensor([[2.0], [-1.0]])
+    two = eval(note[note.index("torch.cat") :], {"torch": torch, "z": z})
+    assert rmse_or_error_rate(two, torch.tensor([1, 1])) == 0.5
+    assert not as_numbers_note(rmse, torch.randn(3, 1), targets)
     assert not as_numbers_note(rmse_or_error_rate, torch.randn(3, 3), targets)
 
 
 def test_targets_that_are_numbers_or_missing_need_no_note() -> None:
-    for targets in (torch.tensor([0.5, 1.0]), torch.tensor([3.0, 7.0]), None):
+    counts = (torch.tensor([120, 340]), torch.tensor([-1, 1]), torch.zeros(2).long(), torch.zeros(2))
+    empty = (torch.zeros(0), torch.zeros(0).long())
+    for targets in (torch.tensor([0.5, 1.0]), torch.tensor([3.0, 7.0]), None, *counts, *empty):
         assert not as_numbers_note(rmse_or_error_rate, torch.randn(2), targets)

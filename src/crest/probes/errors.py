@@ -14,6 +14,10 @@ ErrorOf: TypeAlias = Callable[[Tensor, Tensor], Tensor | float]
 """From predictions (B,) or (B, K) and targets (B,) to one number."""
 
 
+# our choice: docs/choices.md#few-classes
+MOST_CLASSES = 20
+
+
 @door
 def rmse(prediction: Tensor, target: Tensor) -> Tensor:
     """Root mean square error.
@@ -116,7 +120,8 @@ def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
 def as_numbers_note(error: ErrorOf, predictions: Tensor, targets: Tensor | None) -> list[str]:
     """What to tell somebody whose targets look like classes, where a model gives one number for each trajectory; else nothing.
 
-    Targets look like classes if they have an integer type, or are all 0 or 1. A regression may have such targets too.
+    Targets look like classes if there are two different ones or more, from 0, and all are below 20 in an integer type or
+    below 2 as floats. A regression may have such targets too.
 
     Example:
         >>> as_numbers_note(rmse_or_error_rate, torch.zeros(2, 1), torch.tensor([0.5, 1.0]))
@@ -125,9 +130,11 @@ def as_numbers_note(error: ErrorOf, predictions: Tensor, targets: Tensor | None)
     several = predictions.ndim == 2 and predictions.shape[1] > 1
     if targets is None or several or error is not rmse_or_error_rate:
         return []
-    if targets.is_floating_point() and not are_classes(targets, 2):
+    most = 2 if targets.is_floating_point() else MOST_CLASSES
+    flat = targets.flatten()
+    if not are_classes(targets, most) or not (flat != flat[:1]).any():
         return []
     return [
-        "targets are whole numbers and the model gives one number for each trajectory: the error is that of a regression. Classes "
-        "need logits (B, K), or for one logit error=lambda logit, fault: ((logit.flatten() > 0) != (fault > 0.5)).float().mean()"
+        "targets are few whole numbers and the model gives one number for each trajectory: the error is that of a regression. Classes "
+        "need logits (B, K); a model that gives one logit z (B, 1) can give two, torch.cat([-z, z], 1)"
     ]
