@@ -342,6 +342,11 @@ def test_other_answers_are_taken_out() -> None:
             {"model": lambda x: x.mean(1).expand(-1, 4), "classes": ["new", "worn"]},
             "^classes must name each of 4 outputs of the model, got \\['new', 'worn'\\]",
         ),
+        (
+            {"model": lambda x: x.mean(1).expand(-1, 2), "classes": ["worn", "worn"]},
+            "^classes must be different names, got \\['worn', 'worn'\\]",
+        ),
+        ({"classes": ["worn", "worn"]}, "^classes must be different names"),
     ],
 )
 def test_messages(changes: dict[str, object], message: str) -> None:

@@ -75,6 +75,18 @@ def test_classes_have_their_names_or_their_numbers() -> None:
     for classes, shown in ((None, '["0","1","2"]'), (["new", "worn", "gone"], '["new","worn","gone"]')):
         assert f'"classes":{shown}' in audit_page({"as it is": audit(logits, (x, y), classes=classes)})
     assert '"classes":[]' in audit_page({"as it is": of_knocks(0.0)})
+    assert audit(logits, x).classes == ("0", "1", "2")
+
+
+def test_several_numbers_with_an_error_of_ones_own_are_no_classes() -> None:
+    x, y = torch.randn(16, 80, 2), torch.rand(16)
+
+    def quantiles(x: torch.Tensor) -> torch.Tensor:
+        return torch.stack([x.mean((1, 2)), x.amax((1, 2)), x[:, 0, 0]], 1)
+
+    found = audit(quantiles, (x, y), error=lambda p, y: (p[:, 1] - y).abs().mean())
+    assert found.classes == ()
+    assert {row.prediction for row in found.traces.rows} == {None}
 
 
 def test_nothing_to_show() -> None:

@@ -22,7 +22,7 @@ from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
 from crest.conditions import errors_by_condition
 from crest.probes.batches import BATCH, evaluating
-from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
+from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.probes.exchange import exchange_test
 
 MOST = 256
@@ -114,7 +114,7 @@ def audit(
             raise ValueError(
                 f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
             )
-        named = _class_names(classes, asked.answers)
+        named = _class_names(classes, asked)
         names = _names(conditions, asked, notes)
         tested = exchange_test(
             asked.function, asked.signals, kind=kind, lent=LENT_BY_AUDIT, mask=asked.mask, targets=asked.targets,
@@ -168,12 +168,15 @@ def audit(
         by_condition=by_condition,
         classes=named,
         notes=tuple(notes),
-        traces=shown_traces(asked, read, core, known, channels),
+        traces=shown_traces(asked, read, core, known, channels, of_classes=bool(named)),
     )
 
 
-def _class_names(classes: Sequence[str] | None, answers: Tensor) -> tuple[str, ...]:
-    """The names of the K classes of logits (N, K), their numbers unless given; none where a model gives one number."""
+def _class_names(classes: Sequence[str] | None, asked: Asked) -> tuple[str, ...]:
+    """The names of the K classes of logits (N, K), their numbers unless given; none where answers or targets are numbers."""
+    if classes is not None and not isinstance(classes, str) and len(set(classes)) < len(classes):
+        raise ValueError(f"classes must be different names, got {classes!r}")
+    answers, targets = asked.answers, asked.targets
     outputs = answers.shape[1] if answers.ndim == 2 else 1
     if outputs == 1:
         # One logit tells two classes apart.
@@ -184,7 +187,9 @@ def _class_names(classes: Sequence[str] | None, answers: Tensor) -> tuple[str, .
         return ()
     if classes is not None and (isinstance(classes, str) or len(classes) != outputs):
         raise ValueError(f"classes must name each of {outputs} outputs of the model, got {classes!r}")
-    return tuple(map(str, range(outputs))) if classes is None else tuple(classes)
+    if classes is not None:
+        return tuple(classes)
+    return tuple(map(str, range(outputs))) if targets is None or are_classes(targets, outputs) else ()
 
 
 def _names(

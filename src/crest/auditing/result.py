@@ -68,7 +68,7 @@ class Audit:
     by_condition: Mapping[Hashable, ConditionReading] | None
     """What was found under each condition, where conditions were given."""
     classes: tuple[str, ...]
-    """Names of the classes, their numbers where nobody named them; none where the model gives one number."""
+    """Names of the classes, their numbers where nobody named them; none where answers or targets are numbers."""
     notes: tuple[str, ...]
     """What was assumed."""
     traces: Traces | None

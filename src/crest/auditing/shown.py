@@ -17,7 +17,13 @@ SHOWN = 12
 
 
 def shown_traces(
-    asked: Asked, read: Readings | None, core: StepMask, events: Tensor | None, channels: Sequence[str] | None
+    asked: Asked,
+    read: Readings | None,
+    core: StepMask,
+    events: Tensor | None,
+    channels: Sequence[str] | None,
+    *,
+    of_classes: bool,
 ) -> Traces:
     """Some trajectories, from the lowest target to the highest where there are targets: the same for any model.
 
@@ -27,10 +33,11 @@ def shown_traces(
         core: (N, T), the most transient steps.
         events: (N, T), where they are known.
         channels: names of the signals.
+        of_classes: whether several numbers for a trajectory are logits; else there is no one prediction to show.
     """
     signals, answers, targets = asked.signals, asked.answers, asked.targets
     single = answers.reshape(len(signals), -1)
-    value = single[:, 0] if single.shape[1] == 1 else single.argmax(1)
+    value = single[:, 0] if single.shape[1] == 1 else single.argmax(1) if of_classes else None
     order = torch.arange(len(signals)) if targets is None else targets.argsort(stable=True).cpu()
     rows = order[torch.linspace(0, len(order) - 1, min(SHOWN, len(order))).round().long()].tolist()
     steps, valid = signals.shape[1], asked.valid.cpu()
@@ -52,7 +59,7 @@ def shown_traces(
                 index=row,
                 y=None if targets is None else float(targets[row]),
                 cue=None,
-                prediction=float(value[row]),
+                prediction=None if value is None else float(value[row]),
                 signals=there(signals[row].T, row),
                 events=None if events is None else (events[row] & valid[row]).nonzero().flatten().tolist(),
                 credit=there(torch.zeros(steps), row)

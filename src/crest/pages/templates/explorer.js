@@ -74,13 +74,14 @@
 
   function told({ system, trajectory }, { readout, reading }) {
     if (reading === null) return [["Prediction", `not traced with ${readout.name}`]];
-    const items = [["Prediction", label(system, reading.prediction)]];
+    const several = reading.prediction === null;
+    const items = [["Prediction", several ? "several numbers" : label(system, reading.prediction)]];
     if (trajectory.y !== null && system.classes.length) {
       items[0].push(`class ${label(system, trajectory.y)}`);
       items.push(["Class", reading.prediction === trajectory.y ? "right" : "wrong"]);
     } else if (trajectory.y !== null) {
       items[0].push(`y ${signed(trajectory.y)}`);
-      items.push(["Error", signed(reading.prediction - trajectory.y), system.unit]);
+      if (!several) items.push(["Error", signed(reading.prediction - trajectory.y), system.unit]);
     }
     if (trajectory.events === null) {
       items.push(["Credit on event steps", "nobody knows the events"]);
