@@ -135,6 +135,6 @@ def as_numbers_note(error: ErrorOf, predictions: Tensor, targets: Tensor | None)
     if not are_classes(targets, most) or not (flat != flat[:1]).any():
         return []
     return [
-        "targets are few whole numbers and the model gives one number for each trajectory: the error is that of a regression. Classes "
+        "targets are whole numbers and the model gives one number for each trajectory: the error is that of a regression. Classes "
         "need logits (B, K); a model that gives one logit z (B, 1) can give two, torch.cat([-z, z], 1)"
     ]
