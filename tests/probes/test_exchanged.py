@@ -46,6 +46,9 @@ def test_a_fifth_below_a_constant_is_learnt() -> None:
     assert [one.learnt(error) for error in (0.2, 0.79, 0.8, 0.825, 3.0)] == [True, True, False, False, False]
     assert found(0.75).learnt(100.0)
     assert one.train_first(0.2) == one.train_first(None) == ()
+    (wrong,) = one.train_first(1.2 * one.constant_error)
+    assert "Are its weights loaded, its classes in the order of its outputs" in wrong
+    assert "longer" not in wrong
     (advice,) = one.train_first(0.825)
     assert "Its error is 0.825, that of a constant answer 0.99." in advice
 

@@ -151,3 +151,8 @@ def test_one_length_for_all_is_the_models_own_affair() -> None:
     x, built = torch.randn(3, 20, 2), WithFront(crest.HighPass("level"), Lengths())
     expected = crest.HighPass("level")(x).sum((1, 2)) + 20
     torch.testing.assert_close(built(x, lens=20), expected)
+
+
+def test_a_model_and_its_filter_in_the_other_order_are_told() -> None:
+    with pytest.raises(ValueError, match=r"^model must be the model behind the filter"):
+        WithFront(nn.Identity(), crest.HighPass("level"))

@@ -7,6 +7,8 @@ Interval = tuple[float, float]
 
 # our choice: docs/choices.md#learnt
 LEARNT = 0.8
+# From here on it errs more than a constant answer does by chance. our choice: docs/choices.md#learnt
+_WORSE = 1.1
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,9 +75,14 @@ class Exchange:
         known = [math.nan if one is None else one for one in (error, self.constant_error)]
         if error is None or not all(map(math.isfinite, known)) or self.learnt(error):
             return ()
+        if error > _WORSE * known[1]:
+            return (
+                f"Its error is {error:.3g}, above that of a constant answer, {known[1]:.3g}. Are its weights loaded, its classes in the order "
+                "of its outputs, and the data like those that it was trained on?",
+            )
         return (
             f"Train the model for longer first: it has hardly learnt its task. Its error is {error:.3g}, that of a constant answer "
-            f"{self.constant_error:.3g}. Until it is far below, nothing can be concluded about where it reads.",
+            f"{known[1]:.3g}. Until it is far below, nothing can be concluded about where it reads.",
         )
 
     def __repr__(self) -> str:

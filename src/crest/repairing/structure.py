@@ -39,6 +39,10 @@ class WithFront(nn.Module):
 
     def __init__(self, front: nn.Module, model: nn.Module) -> None:
         super().__init__()
+        if isinstance(model, HighPass):
+            raise ValueError(
+                "model must be the model behind the filter, got the filter: WithFront(front, model)"
+            )
         self.front = front
         self.model = model
         # Read once: signatures cannot be traced.
