@@ -167,9 +167,16 @@ def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_fir
 
 def test_lists_that_are_not_by_trajectory_stay_whole() -> None:
     x, y = rows(0.0, 1.0, 2.0)
-    batch = {"x": x, "y": y.tolist(), "lengths": [4, 3, 2], "channels": ("a", "b", "c")}
+    batch = {
+        "x": x,
+        "y": y.tolist(),
+        "lengths": [4, 3, 2],
+        "channels": ("a", "b", "c"),
+        "id": ["p", "q", "r"],
+    }
     some = FORM.rows(batch, torch.tensor([0, 2]))
     assert (some["y"], some["lengths"], some["channels"]) == ([0.0, 2.0], [4, 2], ("a", "b", "c"))
+    assert some["id"] == ["p", "r"]
     named = BatchForm(keys=("signal", "wear", "ok"))
     batch = {"signal": x, "wear": y.tolist(), "ok": [4, 3, 2], "y": [7, 8, 9]}
     some = named.rows(batch, torch.tensor([1]))

@@ -85,12 +85,14 @@ class BatchForm:
     def rows(self, batch: Any, rows: Tensor) -> Any:
         """Some rows of a batch: of every tensor or array in it that has as many rows as its inputs, and of its own lists.
 
-        A list under another key than those of targets, mask or lengths may be something else, such as names of channels.
+        A list under any key is a column, as a data loader collates names; a tuple under another key than those of targets, mask
+        or lengths is something else, such as the names of channels.
         """
         count = len(batch[input_key(batch, self.keys)] if isinstance(batch, Mapping) else batch[0])
 
         def taken(part: Any, own: bool = True) -> Any:
-            if own and isinstance(part, list | tuple) and len(part) == count:
+            column = isinstance(part, list) or (own and isinstance(part, tuple))
+            if column and len(part) == count:
                 return _like(part, [part[row] for row in rows.tolist()])
             if not isinstance(part, Tensor | np.ndarray) or part.ndim == 0 or len(part) != count:
                 return part
