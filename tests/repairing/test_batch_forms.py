@@ -165,7 +165,7 @@ def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_fir
     assert len(held_out(masked, FORM, seed=0)[1]) == 2
 
 
-def test_lists_that_are_not_by_trajectory_stay_whole() -> None:
+def test_tuples_that_are_not_by_trajectory_stay_whole() -> None:
     x, y = rows(0.0, 1.0, 2.0)
     batch = {
         "x": x,
@@ -178,9 +178,9 @@ def test_lists_that_are_not_by_trajectory_stay_whole() -> None:
     assert (some["y"], some["lengths"], some["channels"]) == ([0.0, 2.0], [4, 2], ("a", "b", "c"))
     assert some["id"] == ["p", "r"]
     named = BatchForm(keys=("signal", "wear", "ok"))
-    batch = {"signal": x, "wear": y.tolist(), "ok": [4, 3, 2], "y": [7, 8, 9]}
+    batch = {"signal": x, "wear": y.tolist(), "ok": (4, 3, 2), "y": (7, 8, 9)}
     some = named.rows(batch, torch.tensor([1]))
-    assert (some["wear"], some["ok"], some["y"]) == ([1.0], [3], [7, 8, 9])
+    assert (some["wear"], some["ok"], some["y"]) == ([1.0], (3,), (7, 8, 9))
 
 
 @pytest.mark.parametrize(
