@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from crest.lengths import as_step_mask, lengths_of, mask_from
+from crest.lengths import as_step_mask, lengths_of, mask_from, padding_note
 
 X = torch.zeros(3, 8, 2)
 LENGTHS = torch.tensor([8, 3, 1])
@@ -69,3 +69,17 @@ def test_only_lengths_become_masks() -> None:
     assert as_step_mask(None, X) is None
     assert as_step_mask(LENGTHS, "a sentence") is LENGTHS
     assert torch.equal(as_step_mask(LENGTHS, X), mask_from(LENGTHS, X))
+
+
+def test_zeros_at_the_ends_are_asked_about_where_they_look_like_padding() -> None:
+    signals = torch.ones(4, 8, 2)
+    assert padding_note(signals, None) == []
+    signals[1, 7] = 0  # one step may be a signal's
+    signals[2, :, 0] = 0  # a dead channel
+    signals[3] = 0  # a dead trajectory
+    assert padding_note(signals, None) == []
+    signals[0, 5:] = 0
+    assert "1 of 4 trajectories end in zeros, up to 3 steps" in padding_note(signals, None)[0]
+    assert padding_note(signals, torch.ones(4, 8, dtype=torch.bool)) == []
+    # All alike are rather a signal that rests at its end.
+    assert padding_note(signals[:1].repeat(4, 1, 1), None) == []

@@ -74,3 +74,25 @@ def lengths_of(mask: Tensor) -> Tensor:
             f"is not in trajectory {int(other[0])}"
         )
     return lengths
+
+
+def padding_note(signals: Tensor, mask: Tensor | None) -> list[str]:
+    """A note where trajectories (N, T, C) without a mask end in exact zeros of different lengths: nobody said that they are padding.
+
+    Example:
+        >>> signals = torch.ones(3, 8, 2)
+        >>> signals[1, 5:] = 0
+        >>> padding_note(signals, None)
+        ['1 of 3 trajectories end in zeros, up to 3 steps: if these are padding, give lengths or a mask with the batches']
+    """
+    if mask is not None:
+        return []
+    # How many steps stand behind the last one that is not zero.
+    behind = (signals != 0).any(-1).flip(1).cumsum(1).eq(0).sum(1)
+    ends = behind[(behind > 1) & (behind < signals.shape[1])]
+    if len(ends) == 0 or (len(ends) == len(signals) and bool((ends == ends[0]).all())):
+        return []
+    return [
+        f"{len(ends)} of {len(signals)} trajectories end in zeros, up to {int(ends.max())} steps: if these are padding, give lengths or a "
+        "mask with the batches"
+    ]

@@ -474,3 +474,15 @@ def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_fir
     x[14, 30, 1], y[17] = 0.0, torch.inf
     with pytest.raises(ValueError, match=r"^targets must be finite, .* the first at index \[1\] in batch 2$"):
         audit(lambda x: x.mean((1, 2)), batches(y))
+
+
+def test_padding_that_nobody_told_of_is_asked_about() -> None:
+    x, _, knock = knocks(64)
+    x[:20, -30:] = 0
+    assert any(
+        "20 of 64 trajectories end in zeros" in note for note in audit(reads_events(), (x, knock)).notes
+    )
+    lengths = torch.full((64,), x.shape[1])
+    model = reads_events()
+    told = audit(lambda x, lengths: model(x), (x, knock, lengths))
+    assert not any("end in zeros" in note for note in told.notes)

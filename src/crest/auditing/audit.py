@@ -21,6 +21,7 @@ from crest.batch_parts import BatchKeys
 from crest.checks.arguments import require
 from crest.checks.doors import door_leaving
 from crest.conditions import errors_by_condition
+from crest.lengths import padding_note
 from crest.probes.batches import BATCH, evaluating
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.probes.exchange import exchange_test
@@ -109,6 +110,7 @@ def audit(
     with quiet, torch.no_grad():
         asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
         notes += as_numbers_note(error, asked.answers, asked.targets)
+        notes += padding_note(asked.signals, asked.mask)
         known = known_events(events, asked, notes)
         if channels is not None and (isinstance(channels, str) or len(channels) != asked.signals.shape[2]):
             raise ValueError(
