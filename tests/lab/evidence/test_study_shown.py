@@ -58,11 +58,24 @@ def test_without_ood_no_error_is_called_so(tmp_path: Path) -> None:
 
 
 def test_a_pick_that_is_no_better_than_a_guess_is_called_so(tmp_path: Path) -> None:
-    found = shown(study(tmp_path), lambda spec: Numbers(id=1.02, transient=0.9, again=(1.1, 1.1, 0.9)))
-    assert found.notes[0].startswith(
-        f"What is picked of pointwise, {PLACE}, all is hardly better than a guess"
-    )
-    assert not any("a guess:" in note for note in shown(study(tmp_path), numbers).notes)
+    found = shown(study(tmp_path), lambda spec: Numbers(id=0.82, transient=0.9, again=(1.1, 1.1, 0.9)))
+    ending = "hardly better than a guess, which has 1.000: train longer before you trust it."
+    assert [why.endswith(ending) for why in column(found.tables[1], "why")] == [True] * 3
+    assert not any("guess" in why for why in column(shown(study(tmp_path), numbers).tables[1], "why"))
+
+
+def test_a_guess_among_classes_is_always_the_commonest_of_those_that_are_not_ood(tmp_path: Path) -> None:
+    made_study(tmp_path)
+    table = tmp_path / "table.csv"
+    # Of the six slow recordings two are worn; the fast ones, which are OOD, are none of a guess's business.
+    table.write_text(table.read_text().replace("worn", "ok", 1).replace(",worn", ",bad", 1))
+    made = study_of(made_study(tmp_path, recordings={"label": "state"}, models={"encoders": ["pointwise"]}))
+    poor = shown(made, lambda spec: Numbers(id=0.28, transient=0.9))
+    assert "a guess among 3 classes, always the commonest, is wrong in about 0.33 of the cases" in poor.notes[0]
+    why = "hardly better than a guess, which has 0.333: train longer before you trust it."
+    assert column(poor.tables[1], "why")[0].endswith(why)
+    good = shown(made, lambda spec: Numbers(id=0.2, transient=0.9))
+    assert "guess" not in column(good.tables[1], "why")[0]
 
 
 def test_what_is_missing_is_counted_and_the_rest_is_shown(tmp_path: Path) -> None:

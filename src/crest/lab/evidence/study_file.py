@@ -1,5 +1,6 @@
 """A study of one's own: a TOML file names recordings, encoders, readouts, remedies and seeds, and becomes an experiment."""
 
+import collections
 import dataclasses
 import functools
 import itertools
@@ -57,7 +58,11 @@ def _experiment(path: Path, given: Mapping[str, Any]) -> Experiment:
         evidence="Your recordings",
         summary=f"Which model reads {system.label} from {Path(system.table).name}?",
         show=functools.partial(
-            show_study, contenders=contenders, has_ood=bool(system.ood), of_classes=bool(system.classes)
+            show_study,
+            contenders=contenders,
+            has_ood=bool(system.ood),
+            classes=len(system.classes or ()),
+            guess=_guess(system),
         ),
         runs=runs,
         called=str(path),
@@ -84,6 +89,18 @@ def _system(given: Mapping[str, Any], folder: Path) -> RecordingsSystem:
     # Written out, so that a run is named by its classes and knows how many outputs it needs.
     names = class_names([row.cells[system.label] for row in rows], system.classes)
     return dataclasses.replace(system, classes=names, content=system.digest())
+
+
+def _guess(system: RecordingsSystem) -> float:
+    """The ID error of a constant answer: 1 in deviations of a label; of classes, the share of recordings of other classes."""
+    if not system.classes:
+        return 1.0
+    labels = collections.Counter(
+        row.cells[system.label]
+        for row in read_table(Path(system.table)).rows
+        if system.condition is None or row.cells[system.condition] not in system.ood
+    )
+    return 1 - max(labels.values(), default=0) / max(labels.total(), 1)
 
 
 # -- the models

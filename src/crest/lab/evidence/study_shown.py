@@ -46,11 +46,12 @@ class Contender:
         return named(self.readout) if remedy == "none" else f"{named(self.readout)} + {remedy}"
 
 
-GUESS = 0.9
-"""An ID error above this is hardly better than a guess, which has 1."""
+_HARDLY = 0.8
+"""An ID error above this share of a guess's is hardly better than the guess."""
 _UNITS = {
     "error": "Errors are in standard deviations of the label on the training windows: a guess has about 1.",
-    "error rate": "Error rates are shares of windows whose class is wrong.",
+    "error rate": "Error rates are shares of windows whose class is wrong: a guess among {classes} classes, always the "
+    "commonest, is wrong in about {guess:.2f} of the cases.",
 }
 """What the numbers are, by what they are called."""
 
@@ -85,7 +86,7 @@ class _Standing:
 
 
 def show_study(
-    found: Found, *, contenders: Sequence[Contender], has_ood: bool, of_classes: bool = False
+    found: Found, *, contenders: Sequence[Contender], has_ood: bool, classes: int = 0, guess: float = 1.0
 ) -> Shown:
     """Tables and a chart of the study's records.
 
@@ -93,31 +94,25 @@ def show_study(
         found: the records.
         contenders: what is compared.
         has_ood: whether something is held out as OOD; else no error is called so.
-        of_classes: whether the labels are classes, and errors shares of wrong ones.
+        classes: how many there are, where the labels are classes and errors shares of wrong ones; 0 for numbers.
+        guess: the error of a constant answer.
     """
-    error = "error rate" if of_classes else "error"
+    error = "error rate" if classes else "error"
     standings = [_standing(found, one) for one in contenders]
     there = [one for one in standings if one.outcomes]
     if not there:
         return Shown(tables=(_errors(standings, has_ood, error),))
     rules = _rules(there)
     notes = [
-        f"{_UNITS[error]} Means over seeds.",
+        f"{_UNITS[error].format(classes=classes, guess=guess)} Means over seeds.",
         f"The rule sees ID {error}s and shares alone. It takes the lowest ID {error} of the models that follow the transient.",
     ]
-    weak = [name for name, (choice, group) in rules.items() if not of_classes and _guesses(choice, group)]
-    if weak:
-        notes.insert(
-            0,
-            f"What is picked of {', '.join(weak)} is hardly better than a guess: nothing is known about what such a model would read. "
-            "Train longer, or look whether the label is in the signals.",
-        )
     if not has_ood:
         notes.append(
             f"Nothing is held out as OOD, so there is no OOD {error}: the study cannot say what a new condition does."
         )
     return Shown(
-        tables=(_errors(standings, has_ood, error), _rule_table(rules, there, has_ood, error)),
+        tables=(_errors(standings, has_ood, error), _rule_table(rules, there, has_ood, error, guess)),
         charts=(_chart(there, has_ood, error),),
         notes=tuple(notes),
     )
@@ -180,24 +175,23 @@ def _rules(there: Sequence[_Standing]) -> dict[str, tuple[Choice, dict[str, _Sta
     return chosen
 
 
-def _guesses(choice: Choice, group: Mapping[str, _Standing]) -> bool:
-    return choice.name is not None and mean_of(group[choice.name].outcomes).id > GUESS
-
-
 def _rule_table(
     rules: Mapping[str, tuple[Choice, dict[str, _Standing]]],
     there: Sequence[_Standing],
     has_ood: bool,
     error: str,
+    guess: float,
 ) -> Table:
     rows = []
     for name, (choice, group) in rules.items():
         errors = [_NONE, _NONE]
+        # The rule compares numbers, whatever they are.
+        why = choice.reason.replace("ID error", f"ID {error}")
         if choice.name is not None:
             mean = mean_of(group[choice.name].outcomes)
             errors = [f"{mean.id:.3f}", f"{mean.ood:.3f}"]
-        # The rule compares numbers, whatever they are.
-        why = choice.reason.replace("ID error", f"ID {error}")
+            if mean.id > _HARDLY * guess:
+                why += f" But it is hardly better than a guess, which has {guess:.3f}: train longer before you trust it."
         said = (choice.name or "cannot tell", *errors[: 1 + has_ood], why)
         rows.append((name, *map(Comparison, said)))
     seeds = {tuple(one.outcomes) for one in there}
