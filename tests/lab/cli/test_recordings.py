@@ -107,6 +107,22 @@ def test_one_cause_of_many_rows_is_one_line_with_what_to_do(crest: Command, benc
     assert shown.splitlines()[-1] == "What to do: recordings have 40 samples: take --window 40 or less"
 
 
+def test_what_is_lost_though_nothing_is_wrong_is_told(crest: Command, bench: Path) -> None:
+    text = (bench / "0.txt").read_text().splitlines()
+    (bench / "0.txt").write_text("\n".join(text[:-1]))
+    # One recording has 39 samples, two have 40.
+    shown, status = crest("recordings", "check", *WORDS, "--ood", "fast")
+    assert status == 0
+    assert shown.splitlines()[-3:] == [
+        "No problems.",
+        "But 1 of 3 recordings lose more than a tenth at their ends, up to 9 samples: --window 9 loses 4 at most.",
+        "But 2 windows are gaps around ID, which --id-by recording would not need.",
+    ]
+    told = json.loads(crest("recordings", "check", *WORDS, "--json", "--id-by", "recording", "--ood", "fast")[0])
+    assert [one.split()[0] for one in told["remarks"]] == ["1"]
+    assert json.loads(crest("recordings", "check", *WORDS[:-2], "--json")[0])["remarks"] == []
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

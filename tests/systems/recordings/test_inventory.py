@@ -17,7 +17,10 @@ def test_everything_that_is_there_is_counted(three: Path) -> None:
     }  # fmt: skip
     assert sum(found.about["split"].values()) == 7
     assert found.about["split"]["ood"] == 3
-    assert found.lines()[-1] == "No problems."
+    # Of 20, 25 and 9 samples.
+    lost = "2 of 3 recordings lose more than a tenth at their ends, up to 5 samples"
+    assert found.remarks == [lost]
+    assert found.lines()[-2:] == ["No problems.", f"But {lost}."]
     assert "conditions  fast: 1, slow: 2" in found.lines()
 
 

@@ -108,10 +108,12 @@ def check_table(
             (line, in_options_of(check_table, reason, begins=line is None)) for line, reason in found.problems
         ],
         advice=[in_options_of(check_table, one) for one in found.advice],
+        remarks=[in_options_of(check_table, one) for one in found.remarks],
     )
     if json:
         problems = [{found.place: line, "reason": reason} for line, reason in found.problems]
-        print(json_text.dumps({**found.about, "problems": problems, "advice": found.advice}, indent=2))
+        told = {**found.about, "problems": problems, "advice": found.advice, "remarks": found.remarks}
+        print(json_text.dumps(told, indent=2))
     else:
         for line in found.lines():
             console.print(line, markup=False)

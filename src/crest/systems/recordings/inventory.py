@@ -5,6 +5,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from crest.systems.base import Splits
 from crest.systems.recordings.gathering import Gathered
@@ -12,6 +13,10 @@ from crest.systems.recordings.loading import joined
 from crest.systems.recordings.problems import told_problems
 from crest.systems.recordings.splits import IdBy, split_by_condition
 from crest.systems.recordings.windows import window_starts
+
+_MUCH = 0.1
+"""The share of a recording that may be lost unmentioned after its last window."""
+_GAPS = "left out as gaps"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,12 +40,14 @@ class Inventory:
     """How the table counts: "line" or "row"."""
     advice: list[str] = dataclasses.field(default_factory=list)
     """What to do where one cause is behind many problems."""
+    remarks: list[str] = dataclasses.field(default_factory=list)
+    """What is lost where nothing is wrong."""
 
     def lines(self) -> list[str]:
         """A line of text for each thing that is there, one for each reason why rows are wrong, and what to do."""
         there = [f"{name:<12}{_words(value)}" for name, value in self.about.items() if value is not None]
         if not self.problems:
-            return [*there, "No problems."]
+            return [*there, "No problems.", *(f"But {one}." for one in self.remarks)]
         count = len(self.problems)
         wrong = [f"  {line}" for line in told_problems(self.place, self.problems)]
         to_do = [f"What to do: {one}" for one in self.advice]
@@ -83,6 +90,7 @@ def inventory(found: Gathered, division: Division | None = None, cut: bool = Tru
         "windows": windows if cut else None,
         "split": None,
     }
+    remarks = _lost_ends(lengths, found.window, found.hop) if cut and not problems else []
     if division is not None and not problems:
         try:
             splits = split_by_condition(
@@ -95,9 +103,40 @@ def inventory(found: Gathered, division: Division | None = None, cut: bool = Tru
                 standardise=False,
             )
             about["split"] = _sizes(splits, windows)
+            remarks += _lost_gaps(about["split"])
         except ValueError as error:
             problems.append((None, str(error)))
-    return Inventory(about=about, problems=problems, place=found.table.place, advice=found.advice)
+            remarks = []
+    return Inventory(
+        about=about, problems=problems, place=found.table.place, advice=found.advice, remarks=remarks
+    )
+
+
+def _lost_ends(lengths: list[int], window: int, hop: int) -> list[str]:
+    """How many recordings lose much after their last window, and the longest window by which none would."""
+    there = np.array(lengths)
+    lost = _unused(there, window, hop)
+    many = int((lost > _MUCH * there).sum())
+    if not many:
+        return []
+    said = f"{many} of {len(lengths)} recordings lose more than a tenth at their ends, up to {lost.max()} samples"
+    different = np.unique(there)
+    for shorter in range(window - 1, window // 2, -1):
+        left = _unused(different, shorter, shorter if hop == window else hop)
+        if not (left > _MUCH * different).any():
+            return [f"{said}: window={shorter} loses {left.max()} at most"]
+    return [said]
+
+
+def _unused(lengths: npt.NDArray[np.int64], window: int, hop: int) -> npt.NDArray[np.int64]:
+    """Samples after the last of the windows that `window_starts` gives."""
+    unused: npt.NDArray[np.int64] = (lengths - window) % hop
+    return unused
+
+
+def _lost_gaps(split: dict[str, int]) -> list[str]:
+    gaps = split.get(_GAPS, 0)
+    return [f"{gaps} windows are gaps around ID, which id_by='recording' would not need"] if gaps else []
 
 
 def _labels(found: Gathered) -> dict[str, float] | None:
@@ -135,7 +174,7 @@ def _sizes(splits: Splits, windows: int) -> dict[str, int]:
     """Windows of each split, and of the gaps between training and ID, which are in none."""
     sizes = {"train": len(splits.train), "id": len(splits.id), "ood": len(splits.ood)}
     gaps = windows - sum(sizes.values())
-    return sizes | ({"left out as gaps": gaps} if gaps else {})
+    return sizes | ({_GAPS: gaps} if gaps else {})
 
 
 def _words(value: Any) -> str:
