@@ -118,7 +118,9 @@ def test_what_is_lost_though_nothing_is_wrong_is_told(crest: Command, bench: Pat
         "But 1 of 3 recordings lose more than a tenth at their ends, up to 9 samples: --window 9 loses 4 at most.",
         "But 2 windows are gaps around ID, which --id-by recording would not need.",
     ]
-    told = json.loads(crest("recordings", "check", *WORDS, "--json", "--id-by", "recording", "--ood", "fast")[0])
+    told = json.loads(
+        crest("recordings", "check", *WORDS, "--json", "--id-by", "recording", "--ood", "fast")[0]
+    )
     assert [one.split()[0] for one in told["remarks"]] == ["1"]
     assert json.loads(crest("recordings", "check", *WORDS[:-2], "--json")[0])["remarks"] == []
 

@@ -94,6 +94,14 @@ def test_a_study_is_told_in_the_words_of_its_file() -> None:
     assert in_words_of_study('crest.HighPass("level", time=True)') == 'crest.HighPass("level", time=True)'
 
 
+def test_lists_are_words_on_the_command_line_and_lists_in_a_study() -> None:
+    def check(*, columns: str = "") -> None: ...
+
+    sentence = "it is no number; columns=['accel x', 'axial', 3] takes others"
+    assert in_options_of(check, sentence) == "it is no number; --columns 'accel x' axial 3 takes others"
+    assert in_words_of_study(sentence) == 'it is no number; columns = ["accel x", "axial", 3] takes others'
+
+
 def test_every_argument_that_a_message_spells_in_python_is_an_option_or_a_key() -> None:
     """What recordings are refused for reaches a terminal: each `name=value` there must have its spelling for people."""
     folder = SOURCE / "systems" / "recordings"

@@ -71,7 +71,9 @@ def test_a_guess_among_classes_is_always_the_commonest_of_those_that_are_not_ood
     table.write_text(table.read_text().replace("worn", "ok", 1).replace(",worn", ",bad", 1))
     made = study_of(made_study(tmp_path, recordings={"label": "state"}, models={"encoders": ["pointwise"]}))
     poor = shown(made, lambda spec: Numbers(id=0.28, transient=0.9))
-    assert "a guess among 3 classes, always the commonest, is wrong in about 0.33 of the cases" in poor.notes[0]
+    assert (
+        "a guess among 3 classes, always the commonest, is wrong in about 0.33 of the cases" in poor.notes[0]
+    )
     why = "hardly better than a guess, which has 0.333: train longer before you trust it."
     assert column(poor.tables[1], "why")[0].endswith(why)
     good = shown(made, lambda spec: Numbers(id=0.2, transient=0.9))

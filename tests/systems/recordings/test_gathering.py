@@ -27,3 +27,13 @@ def test_what_is_wrong_is_collected_beside_what_is_there(tmp_path: Path) -> None
     assert found.silent == ["a.npy"]
     assert "got none for 'a.npy'" in found.rate_missing()
     assert found.channels == ("channel 0",)
+
+
+def test_a_channel_too_many_is_named(tmp_path: Path) -> None:
+    for name in "abc":
+        head, row = ("accel,temp,axial", "1,2,5") if name == "b" else ("accel,axial", "1,5")
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *[row] * 9]))
+    wanted = Wanted(table=table(tmp_path, "file,label", "a.csv,1", "b.csv,2", "c.csv,3"), window=8)
+    assert [problem.reason for problem in gathered_recordings(wanted).problems] == [
+        "file 'b.csv' must have channels: 2, as most files have, got 3, with temp; columns=['accel', 'axial'] takes the same of all"
+    ]

@@ -88,8 +88,8 @@ def test_a_csv_header_names_the_channels(tmp_path: Path, header: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("1,x\n3,4\n", "could not convert"),
-        ("a,b\n3,4\n5\n", "cannot be read"),
+        ("1,x\n3,4\n", "line 1, column 2 is no number: 'x'"),
+        ("a,b\n3,4\n5\n", "line 3 has 1 column, the lines before have 2$"),
         ("a,b,c\n1,2\n", "header names 3 columns, its rows have 2"),
         (",a\n0,1\n", "name every column"),
         ("", "must hold samples, got none"),

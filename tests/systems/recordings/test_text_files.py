@@ -49,11 +49,26 @@ def test_the_last_of_several_comments_names_the_columns(tmp_path: Path) -> None:
     assert read_signal(tmp_path / "a.txt").channels == ("x",)
 
 
+def test_columns_of_numbers_are_named_where_another_begins_with_words(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t,accel,state,axial\n0,1,ok,2\n0.5,2,ok,3\n")
+    with pytest.raises(ValueError, match=r"line 2, column 3 .*'ok'; columns=\['accel', 'axial'\] takes"):
+        read_signal(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("t,x,y\n0,1,2\n0.5,ok,3\n")
+    # There it is the cell that is wrong, not the column.
+    with pytest.raises(ValueError, match="line 3, column 2 is no number: 'ok'$"):
+        read_signal(tmp_path / "b.csv")
+    with pytest.raises(ValueError, match="line 3, column 2 is no number: 'ok'$"):
+        read_signal(tmp_path / "b.csv", columns=["x"])
+    (tmp_path / "c.csv").write_text("t,x,y\n0,1,2\n0.5\n")
+    with pytest.raises(ValueError, match="line 3 has 1 column, the lines before have 3$"):
+        read_signal(tmp_path / "c.csv", columns=["x"])
+
+
 def test_words_that_nobody_asked_for_are_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("note,t,x\ncold,0,1\nwarm,0.5,2\n")
     found = read_signal(tmp_path / "a.csv", columns=["x"])
     assert (found.sample_rate, found.samples.tolist()) == (2.0, [[1], [2]])
-    with pytest.raises(ValueError, match="could not convert string 'cold'"):
+    with pytest.raises(ValueError, match=r"line 2, column 1 is no number: 'cold'; columns=\['x'\] takes"):
         read_signal(tmp_path / "a.csv")
 
 
@@ -61,8 +76,15 @@ def test_words_that_nobody_asked_for_are_in_nobodys_way(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("a,b\n1,5,2,5\n1,6,2,6\n", "header names 2 columns, its rows have 4; a comma separates .* by ';'"),
-        ('a,b\n"1,5","2,5"\n', "could not convert .*decimal commas, separate the columns by ';'"),
-        ("1,5,2\n1,5,2,5\n", "number of columns changed .*; a comma separates its columns"),
+        (
+            'a,b\n"1,5","2,5"\n',
+            "line 2, column 1 is no number: .*decimal commas, separate the columns by ';'",
+        ),
+        ("1,5,2\n1,5,2,5\n", "line 2 has 4 columns, the lines before have 3; a comma separates its columns"),
+        # Lines as an editor counts them, with the header, comments and those that are blank.
+        ("# made\n# a,b\n\n1,2\n3,\n", "line 5, column 2 is empty$"),
+        ("a;b\n\n1;2\n3;2x\n", "line 4, column 2 is no number: '2x'$"),
+        ("a,b\n1,2\n1_0,2\n", "line 3, column 1 is no number: '1_0'"),
         ("a;b\n1;2\n1,5;2\n1;2.5\n", "one decimal mark, got a comma in line 3 and a point in line 4"),
         ("a;b\n1.000,5;2\n", "got a comma in line 2 and a point in line 2"),
         (
@@ -100,5 +122,7 @@ def test_dates_are_times(tmp_path: Path, header: str, row: str) -> None:
 def test_dates_that_are_none_are_told(tmp_path: Path, other: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f"when,x\n2024-05-01T12:00:00,1\n2024-05-01T12:00:01,2\n{other},2\n")
-    with pytest.raises(ValueError, match=f"file 'a.csv' cannot be read: .*{other}.* at row 2"):
+    with pytest.raises(
+        ValueError, match=f"file 'a.csv' cannot be read: line 4, column 1 is no date .*: '{other}'"
+    ):
         read_signal(path)

@@ -23,7 +23,12 @@ _SUBJECT = re.compile(
     re.ASCII,
 )
 # A call, as in `crest.HighPass("level", channels_first=True)`, is code to be copied.
-_KEYWORD = re.compile(r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|[\w.]*\w)?", re.ASCII)
+_KEYWORD = re.compile(
+    r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)="
+    r"(?P<value>'[^']*'|\[(?:'[^']*'|\d+)(?:, (?:'[^']*'|\d+))*\]|[\w.]*\w)?",
+    re.ASCII,
+)
+_ITEM = re.compile(r"'([^']*)'|(\d+)", re.ASCII)
 
 # Versions of cyclopts quote differently.
 _MISSING = re.compile(r"^Command .+ parameter \"?(?P<name>[\w-]+)\"? requires an argument\.")
@@ -137,9 +142,16 @@ def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = 
             return found[0]
         if value in ("True", "False"):
             return option if value == "True" else f"--no-{option.removeprefix('--')}"
+        if value is not None and value.startswith("["):
+            return f"{option} {shlex.join(map(str, _items(value)))}"
         return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
 
     return _KEYWORD.sub(keyword, _SUBJECT.sub(subject, sentence))
+
+
+def _items(value: str) -> list[str | int]:
+    """What a list of names and numbers holds that a message spells in Python."""
+    return [int(number) if number else name for name, number in _ITEM.findall(value)]
 
 
 def in_words_of_study(sentence: str) -> str:
@@ -159,6 +171,8 @@ def in_words_of_study(sentence: str) -> str:
             return key or found[0]
         if value in ("True", "False"):
             return f"{key} = {value.lower()}"
+        if value.startswith("["):
+            return f"{key} = {json.dumps(_items(value), ensure_ascii=False)}"
         return (
             f"{key} = {json.dumps(value[1:-1], ensure_ascii=False) if value.startswith(chr(39)) else value}"
         )

@@ -2,13 +2,15 @@
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from crest.checks.arguments import require
 from crest.systems.recordings.labels import class_names
 from crest.systems.recordings.rows import Recording, SignalFolder, common_rate, common_value, read_rows
 from crest.systems.recordings.selection import ColumnSelection, checked_columns, checked_time
+from crest.systems.recordings.signal_files import Signal
 from crest.systems.recordings.table import Columns, Problem, RecordingTable, read_table, require_columns
 
 
@@ -107,7 +109,9 @@ def gathered_recordings(wanted: Wanted) -> Gathered:
 
     given = None if wanted.channels is None else tuple(wanted.channels)
     width = None if given is None else len(given)
-    width = common_value(recordings, problems, "channels:", lambda s: s.samples.shape[1], width)
+    width = common_value(
+        recordings, problems, "channels:", lambda s: s.samples.shape[1], width, _beside(recordings)
+    )
     names = common_value(
         recordings,
         problems,
@@ -134,6 +138,24 @@ def gathered_recordings(wanted: Wanted) -> Gathered:
         silent=silent if wanted.sample_rate is None else [],
         advice=[*_elsewhere(recordings, folder), *_shorter(recordings, wanted.window)],
     )
+
+
+def _beside(recordings: list[Recording]) -> Callable[[Signal], str]:
+    """What says which channels a file has beside those of most files, where both are named."""
+    named = Counter(
+        one.signal.channels
+        for one in recordings
+        if one.signal is not None and one.signal.channels is not None
+    )
+    usual = named.most_common(1)[0][0] if named else ()
+
+    def beside(signal: Signal) -> str:
+        extra = [name for name in signal.channels or () if name not in usual]
+        if not extra or not {*usual} <= {*(signal.channels or ())}:
+            return ""
+        return f", with {', '.join(extra)}; columns={list(usual)} takes the same of all"
+
+    return beside
 
 
 def _elsewhere(recordings: list[Recording], folder: Path) -> Iterator[str]:

@@ -194,10 +194,11 @@ def common_value(
     what: str,
     of: Callable[[Signal], Value | None],
     given: Value | None,
+    told: Callable[[Signal], str] = lambda _: "",
 ) -> Value | None:
     """What all files should say: `given`, or else what most of them say; those that differ become problems.
 
-    Files that do not say it (None) are left alone. Most, not the first: one odd file at the top must not
+    Files that do not say it (None) are left alone. `told` has more to say of a file that differs. Most, not the first: one odd file at the top must not
     make bad rows of all the others.
     """
     found = [(recording, of(recording.signal)) for recording in recordings if recording.signal is not None]
@@ -207,7 +208,8 @@ def common_value(
     expected = Counter(value for _, value in said).most_common(1)[0][0] if given is None else given
     why = "as most files have" if given is None else "as given"
     for recording, value in said:
-        if value != expected:
-            reason = f"file {recording.file!r} must have {what} {expected}, {why}, got {value}"
+        if value != expected and recording.signal is not None:
+            more = told(recording.signal)
+            reason = f"file {recording.file!r} must have {what} {expected}, {why}, got {value}{more}"
             problems.append(Problem(recording.line, reason))
     return expected

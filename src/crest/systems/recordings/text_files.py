@@ -3,7 +3,7 @@
 import csv
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -88,11 +88,7 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
             and 0 not in dated
         ):
             read = tuple(place for place in read if place != 0)
-        lines = (
-            (line for _, line in head.lines)
-            if head.delimiter == ","
-            else _with_points(head.lines, bool(dated))
-        )
+        lines = (line for _, line in _samples(head, dated))
         seconds: dict[int | str, Callable[[str], float]] = {
             place: _seconds_from(head.first[place]) for place in dated if read is None or place in read
         }
@@ -104,7 +100,10 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
                     converters=seconds or None, encoding=None,
                 )  # fmt: skip
         except ValueError as error:
-            raise ValueError(f"{error}{_hint(head.delimiter)}") from error
+            file.seek(0)
+            channels = () if plan is None else plan.channels
+            wrong = _first_wrong(_head(file), dated, read, seconds, channels)
+            raise ValueError(wrong or f"{error}{_hint(head.delimiter)}") from error
     return Content(array, names=head.names, read=read, dated=dated)
 
 
@@ -160,7 +159,52 @@ def _seconds_from(first: str) -> Callable[[str], float]:
     return seconds
 
 
-def _with_points(lines: Iterable[tuple[int, str]], dated: bool = False) -> Iterator[str]:
+def _samples(head: _Head, dated: frozenset[int]) -> Iterator[tuple[int, str]]:
+    """The lines of the samples, with decimal points, each with its number in the file."""
+    return head.lines if head.delimiter == "," else _with_points(head.lines, bool(dated))
+
+
+def _first_wrong(
+    head: _Head,
+    dated: frozenset[int],
+    read: tuple[int, ...] | None,
+    seconds: Mapping[int | str, Callable[[str], float]],
+    channels: tuple[int, ...],
+) -> str | None:
+    """What the first line that NumPy cannot take has, and what to do; None where it seems right to us."""
+    width = 0
+    for number, line in _samples(head, dated):
+        # As NumPy parts them, which knows no quotes.
+        cells = [cell.strip() for cell in line.split(head.delimiter)]
+        width = width or len(cells)
+        if len(cells) != width if read is None else len(cells) <= max(read):
+            have = f"{len(cells)} column{'s' * (len(cells) > 1)}"
+            hint = _hint(head.delimiter) if len(cells) > width else ""
+            return f"line {number} has {have}, the lines before have {width}{hint}"
+        for place in range(width) if read is None else read:
+            at, cell = f"line {number}, column {place + 1}", cells[place]
+            if not cell:
+                return f"{at} is empty"
+            if place in seconds:
+                try:
+                    seconds[place](cell)
+                except ValueError:
+                    return f"{at} is no date like the first, {head.first[place]}: {cell!r}"
+            elif "_" in cell or not _is_number(cell, head.delimiter):
+                return f"{at} is no number: {cell!r}{_way_out(head, place, cell, channels)}"
+    return None
+
+
+def _way_out(head: _Head, place: int, cell: str, channels: tuple[int, ...]) -> str:
+    """What to do about a cell that is no number: to choose the other columns, where its column begins with words."""
+    numbers = [other for other in channels if _is_number(head.first[other], head.delimiter)]
+    if not numbers or place in numbers:
+        return _hint(head.delimiter) if any(map(str.isdigit, cell)) else ""
+    chosen = [other if head.names is None else head.names[other] for other in numbers]
+    return f"; columns={chosen} takes the columns of numbers alone"
+
+
+def _with_points(lines: Iterable[tuple[int, str]], dated: bool = False) -> Iterator[tuple[int, str]]:
     """The lines with decimal points; a file that has both marks is refused, since one may mean thousands."""
     comma = point = 0
     for number, line in lines:
@@ -172,7 +216,7 @@ def _with_points(lines: Iterable[tuple[int, str]], dated: bool = False) -> Itera
             raise ValueError(
                 f"its numbers must have one decimal mark, got a comma in line {comma} and a point in line {point}"
             )
-        yield line.replace(",", ".")
+        yield number, line.replace(",", ".")
 
 
 def _hint(delimiter: str | None) -> str:
