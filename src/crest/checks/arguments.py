@@ -160,11 +160,16 @@ def require_choice(name: str, value: object, choices: Iterable[object]) -> None:
     choices = tuple(choices)
     if value not in choices:
         listed = ", ".join(map(str, choices))
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}{_meant(value, choices)}")
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}{did_you_mean(value, choices)}")
 
 
-def _meant(value: object, choices: Iterable[object]) -> str:
-    """A question after a name that is nearly one of the choices; else nothing."""
+def did_you_mean(value: object, choices: Iterable[object]) -> str:
+    """A question after a name that is nearly one of the choices; else nothing.
+
+    Example:
+        >>> did_you_mean("stabel", ("transient", "stable"))
+        ": did you mean 'stable'?"
+    """
     import difflib  # noqa: PLC0415, only a refusal needs it
 
     near = difflib.get_close_matches(str(value), [one for one in choices if isinstance(one, str)], 1)
@@ -185,7 +190,7 @@ def require_known(owner: str, kind: str, given: Iterable[str], known: Iterable[s
     known = tuple(known)
     unknown = sorted(set(given) - set(known))
     if unknown:
-        meant = _meant(unknown[0], known) if len(unknown) == 1 else ""
+        meant = did_you_mean(unknown[0], known) if len(unknown) == 1 else ""
         raise ValueError(f"{owner} has no {kind} {', '.join(unknown)}; it has {', '.join(known)}{meant}")
 
 

@@ -60,7 +60,10 @@ def test_it_says_what_is_wrong_row_by_row_and_fails(crest: Command, bench: Path)
     ("words", "message"),
     [
         (("gone.csv",), "crest: TABLE must be a file that exists, got 'gone.csv'"),
-        (("table.csv",), "label must name a column of the table, got --label label"),
+        (("table.csv",), "label must name a column of the table, got --label label (the default); 'table.csv' has file, state, speed, knocks\n"),
+        (("table.csv", "--label", "sate"), "got --label sate; 'table.csv' has file, state, speed, knocks: did you mean 'state'?"),
+        ((*WORDS, "--columns", "forc"), "got 'forc'; it has time_ms, force: did you mean 'force'?"),
+        ((*WORDS, "--ood", "fats"), "ood must name conditions among fast, slow, got fats: did you mean 'fast'?"),
         ((*WORDS, "--columns", "x"), "columns must name a column of the file, got 'x'; it has time_ms, force"),
         ((*WORDS, "--time", "x"), "time must name a column of the file, got 'x'; it has time_ms, force"),
         ((*WORDS, "--time", "x", "--no-time"), "time must be left out with --no-time"),

@@ -55,12 +55,12 @@ def test_columns_of_numbers_are_named_where_another_begins_with_words(tmp_path: 
         read_signal(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text("t,x,y\n0,1,2\n0.5,ok,3\n")
     # There it is the cell that is wrong, not the column.
-    with pytest.raises(ValueError, match="line 3, column 2 is no number: 'ok'$"):
+    with pytest.raises(ValueError, match=r"line 3, column 2 is no number: 'ok'$"):
         read_signal(tmp_path / "b.csv")
-    with pytest.raises(ValueError, match="line 3, column 2 is no number: 'ok'$"):
+    with pytest.raises(ValueError, match=r"line 3, column 2 is no number: 'ok'$"):
         read_signal(tmp_path / "b.csv", columns=["x"])
     (tmp_path / "c.csv").write_text("t,x,y\n0,1,2\n0.5\n")
-    with pytest.raises(ValueError, match="line 3 has 1 column, the lines before have 3$"):
+    with pytest.raises(ValueError, match=r"line 3 has 1 column, the lines before have 3$"):
         read_signal(tmp_path / "c.csv", columns=["x"])
 
 

@@ -110,7 +110,7 @@ def gathered_recordings(wanted: Wanted) -> Gathered:
     given = None if wanted.channels is None else tuple(wanted.channels)
     width = None if given is None else len(given)
     width = common_value(
-        recordings, problems, "channels:", lambda s: s.samples.shape[1], width, _beside(recordings)
+        recordings, problems, "channels:", lambda s: s.samples.shape[1], width, told=_beside(recordings)
     )
     names = common_value(
         recordings,

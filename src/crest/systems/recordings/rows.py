@@ -194,6 +194,7 @@ def common_value(
     what: str,
     of: Callable[[Signal], Value | None],
     given: Value | None,
+    *,
     told: Callable[[Signal], str] = lambda _: "",
 ) -> Value | None:
     """What all files should say: `given`, or else what most of them say; those that differ become problems.

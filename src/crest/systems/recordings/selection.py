@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crest.checks.arguments import require
+from crest.checks.arguments import did_you_mean, require
 from crest.systems.recordings.time_axis import counts_samples, rate_of_times, rises_evenly, seconds_by_name
 
 
@@ -206,7 +206,7 @@ def _place(argument: str, column: str | int, names: tuple[str, ...] | None, widt
                 f"{argument} must be numbers where the file does not name its columns, got {column!r}"
             )
         if names.count(column) != 1:
-            many = "" if column not in names else " several times"
+            many = did_you_mean(column, names) if column not in names else " several times"
             raise ValueError(
                 f"{argument} must name a column of the file, got {column!r}; it has {', '.join(names)}{many}"
             )

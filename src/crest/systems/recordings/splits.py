@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crest import rng
-from crest.checks.arguments import require, require_choice
+from crest.checks.arguments import did_you_mean, require, require_choice
 from crest.checks.doors import door
 from crest.systems.base import Splits, Trajectories
 
@@ -147,8 +147,9 @@ def _of_conditions(
     there = sorted(set(condition.tolist()))
     unknown = [name for name in wanted if name not in there]
     if unknown or not wanted:
+        meant = did_you_mean(unknown[0], there) if len(unknown) == 1 else ""
         raise ValueError(
-            f"ood must name conditions among {', '.join(there)}, got {', '.join(unknown) or 'none'}"
+            f"ood must name conditions among {', '.join(there)}, got {', '.join(unknown) or 'none'}{meant}"
         )
     if set(wanted) == set(there):
         raise ValueError(f"ood must leave a condition to train on, got all of them: {', '.join(there)}")

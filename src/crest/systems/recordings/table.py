@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from crest.checks.arguments import did_you_mean
 from crest.systems.recordings.optional import optional_module
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
@@ -83,10 +84,15 @@ def require_columns(table: RecordingTable, columns: Columns) -> None:
     wanted = dataclasses.asdict(columns)
     missing = {name: column for name, column in wanted.items() if column not in (None, *table.columns)}
     if missing:
-        named = ", ".join(f"{name}={column!r}" for name, column in missing.items())
+        # Who leaves `file` or `label` away gets a column of the same name.
+        named = ", ".join(
+            f"{name}={column!r}{' (the default)' * (column == name in ('file', 'label'))}"
+            for name, column in missing.items()
+        )
+        meant = did_you_mean(*missing.values(), table.columns) if len(missing) == 1 else ""
         raise ValueError(
             f"{', '.join(missing)} must name a column of the table, got {named}; "
-            f"{str(table.path)!r} has {', '.join(table.columns) or 'none'}"
+            f"{str(table.path)!r} has {', '.join(table.columns) or 'none'}{meant}"
         )
 
 
