@@ -61,7 +61,7 @@ def _experiment(path: Path, given: Mapping[str, Any]) -> Experiment:
             show_study,
             contenders=contenders,
             has_ood=bool(system.ood),
-            classes=len(system.classes or ()),
+            classes=len(system.classes) if isinstance(system.classes, tuple) else 0,
             guess=_guess(system),
         ),
         runs=runs,

@@ -89,7 +89,7 @@ def require_columns(table: RecordingTable, columns: Columns) -> None:
             f"{name}={column!r}{' (the default)' * (column == name in ('file', 'label'))}"
             for name, column in missing.items()
         )
-        meant = did_you_mean(*missing.values(), table.columns) if len(missing) == 1 else ""
+        meant = did_you_mean(next(iter(missing.values())), table.columns) if len(missing) == 1 else ""
         raise ValueError(
             f"{', '.join(missing)} must name a column of the table, got {named}; "
             f"{str(table.path)!r} has {', '.join(table.columns) or 'none'}{meant}"
