@@ -64,6 +64,20 @@ def test_a_value_of_another_kind_is_refused_by_its_key(
         read_study(made_study(tmp_path, **changes))
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("table = table.csv", r"Invalid value \(at line 2, column 9\): text needs quotes$"),
+        ("ood = 2 kW", r"\(at line 2, column 9\): text needs quotes$"),
+        ("ood = [", r"\(at [^)]+\)$"),
+    ],
+)
+def test_text_without_quotes_is_told(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "my_study.toml").write_text(f"[recordings]\n{line}\n")
+    with pytest.raises(StudyFileError, match=rf"my_study\.toml: .*{message}"):
+        read_study(tmp_path / "my_study.toml")
+
+
 @pytest.mark.parametrize("command", ["run", "status", "report"])
 @pytest.mark.parametrize(
     ("changes", "message"),

@@ -83,6 +83,10 @@ def read_study(path: Path) -> dict[str, dict[str, Any]]:
                     require(name, given[section][name], rule)
         _require_recordings(given["recordings"], path.parent)
         _require_models(given["models"], path.parent)
+    except tomllib.TOMLDecodeError as error:
+        # What TOML says of words without quotes, one of them or several.
+        bare = str(error).startswith(("Invalid value (at line", "Expected newline"))
+        raise StudyFileError(f"{path}: {error}{': text needs quotes' * bare}") from error
     except (ValueError, OSError) as error:
         raise StudyFileError(f"{path}: {error}") from error
     return given

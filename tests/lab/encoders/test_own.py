@@ -55,7 +55,7 @@ MODULE = "from torch import nn\nclass Made(nn.Module):\n    def forward(self, x)
     ("text", "message"),
     [
         (MODULE.format("x.mean(1)"), r"must give features \(B, S, D\) .* got shape \(2, 3\)"),
-        (MODULE.format("x.mT"), r"must give features .* got \(B, D, S\) = \(2, 3, 40\): transpose it"),
+        (MODULE.format("x.mT"), r"must give features .* got \(B, D, S\) = \(2, 3, 40\): \.mT turns the axes"),
         (MODULE.format("x.repeat(1, 2, 1)"), r".* S at most 40, got shape \(2, 80, 3\)"),
         (MODULE.format("(x, x)"), r"must give features .* got tuple"),
         (MODULE.format("x.argmax(2, keepdim=True)"), r".* as floating-point numbers, got torch\.int64"),
@@ -65,10 +65,22 @@ MODULE = "from torch import nn\nclass Made(nn.Module):\n    def forward(self, x)
         ),
         (
             "from torch import nn\ndef make(channels):\n    return nn.Conv1d(channels, 4, 3)\n",
-            r"must take \(B, T, C\) = \(2, 40, 3\), got RuntimeError: .*; it takes \(B, C, T\), so transpose first",
+            r"must take \(B, T, C\) = \(2, 40, 3\), got RuntimeError: .*; it takes \(B, C, T\): x\.mT inside forward turns",
+        ),
+        (
+            "from torch import nn\ndef make(channels):\n"
+            "    return nn.Sequential(nn.Conv1d(channels, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten())\n",
+            r"must take \(B, T, C\) = \(2, 40, 3\), got .*; it takes \(B, C, T\): x\.mT inside forward turns the axes",
         ),
         ("def make(channels):\n    return channels\n", r"must return a torch\.nn\.Module, got int"),
-        ("def make():\n    return 1\n", r"must be made without an error, got TypeError: make\(\) takes 0"),
+        (
+            "def make():\n    return 1\n",
+            r"must take the number of channels, as in def make\(channels\), got make\(\)$",
+        ),
+        (
+            "def make(channels, width):\n    return 1\n",
+            r"must take the number of channels, .* got make\(channels, width\)",
+        ),
     ],
 )
 def test_what_is_no_encoder_is_told(tmp_path: Path, text: str, message: str) -> None:

@@ -1,7 +1,8 @@
 """An encoder from somebody's own code: whatever their function makes, from (B, T, C) to (B, S, D)."""
 
 import contextlib
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ class OwnEncoder(Encoder):
                 f"encoder {factory} must be as it was when the run was named: {place!r} was edited since, so start it again"
             )
         make = own_function("encoder", code)
+        _require_channels(factory, make)
         made = in_one_sentence(f"encoder {factory} must be made without an error", lambda: make(channels))
         if not isinstance(made, nn.Module):
             raise ValueError(f"encoder {factory} must return a torch.nn.Module, got {type(made).__name__}")
@@ -69,6 +71,21 @@ def require_own(options: Mapping[str, Any]) -> None:
     require("steps", options.get("steps"), "be a whole number, 1 or more")
 
 
+def _require_channels(factory: str, make: Callable[..., Any]) -> None:
+    """Raise a ValueError unless the function can be called with one argument."""
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):  # of some built in C, nobody knows it
+        return
+    try:
+        signature.bind(1)
+    except TypeError as error:
+        name = factory.rpartition(":")[2]
+        raise ValueError(
+            f"encoder {factory} must take the number of channels, as in def {name}(channels), got {name}{signature}"
+        ) from error
+
+
 def _trial(factory: str, made: nn.Module, steps: int, channels: int) -> tuple[Tensor, int]:
     """What the encoder makes of two silent windows, if that is features of steps; and its stride."""
     made.eval()
@@ -79,7 +96,7 @@ def _trial(factory: str, made: nn.Module, steps: int, channels: int) -> tuple[Te
             found = in_one_sentence(rule, lambda: made(torch.zeros(given)))
         except ValueError as error:
             first = _takes(made, (2, channels, steps)) is not None
-            hint = "; it takes (B, C, T), so transpose first" if first else ""
+            hint = "; it takes (B, C, T): x.mT inside forward turns the axes" if first else ""
             raise ValueError(f"{error}{hint}") from error
         rule = f"encoder {factory} must give features (B, S, D) with B = 2 and S at most {steps}"
         if not isinstance(found, Tensor):
@@ -92,8 +109,9 @@ def _trial(factory: str, made: nn.Module, steps: int, channels: int) -> tuple[Te
         half = max(steps // 2, 1)
         shorter = _takes(made, (2, half, channels))
         # The axis of time is the one that has fewer steps when the window has.
+        shorter = None if shorter is None or shorter.ndim != 3 else shorter
         if shorter is not None and shorter.shape[1] == shape[1] and shorter.shape[2:] != shape[2:]:
-            raise ValueError(f"{rule}, got (B, D, S) = {shape}: transpose it")
+            raise ValueError(f"{rule}, got (B, D, S) = {shape}: .mT turns the axes")
     made.train()
     # What a window of half the length loses is free of the steps that convolutions without padding lose at the ends.
     fewer = shape[1] - (shape[1] if shorter is None else shorter.shape[1])
@@ -106,5 +124,5 @@ def _takes(made: nn.Module, shape: tuple[int, int, int]) -> Tensor | None:
     # Anything may be raised by somebody's own code, and to fail here is no fault of it.
     with contextlib.suppress(Exception):
         found = made(torch.zeros(shape))
-        return found if isinstance(found, Tensor) and found.ndim == 3 else None
+        return found if isinstance(found, Tensor) else None
     return None
