@@ -113,8 +113,8 @@ def _panel(found: Found, place: RemedyPlace) -> Panel | None:
 def _show(found: Found) -> Shown:
     table = Table(
         name="constants",
-        caption="ID errors on development seeds 1000 and 1001, 512 training trajectories; no OOD error is used. Some ID errors with the signals' budget were known before the rule. Against: "
-        "the geometric mean over places and seeds against CREST as it is (pooled, between 0.02 and 0.3). Beside the transient: "
+        caption="ID errors on development seeds 1000 and 1001, 512 training trajectories; no OOD error is used. Some ID errors with the "
+        "signals' budget were known before the rule. Against: the geometric mean over places and seeds against CREST as it is (pooled, between 0.02 and 0.3). Beside the transient: "
         "the share of the prediction that does not follow it, spectra exchanged.",
         header=("budget", *(f"ID, {place.name}" for place in _PLACES), "against", "beside the transient"),
         rows=tuple(_row(found, name, options) for name, options in _SETTINGS.items()),

@@ -14,6 +14,7 @@ from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Ta
 from crest.lab.evidence.stats import Spread
 from crest.lab.runs.record import Record
 from crest.lab.study_keys import REANCHOR
+from crest.probes.exchanged import LEARNT
 
 _REMEDY_WORDS = {
     "ac_coupling": "AC coupling",
@@ -46,8 +47,6 @@ class Contender:
         return named(self.readout) if remedy == "none" else f"{named(self.readout)} + {remedy}"
 
 
-_HARDLY = 0.8
-"""An ID error above this share of a guess's is hardly better than the guess."""
 _UNITS = {
     "error": "Errors are in standard deviations of the label on the training windows: a guess has about 1.",
     "error rate": "Error rates are shares of windows whose class is wrong: a guess among {classes} classes, always the "
@@ -190,7 +189,7 @@ def _rule_table(
         if choice.name is not None:
             mean = mean_of(group[choice.name].outcomes)
             errors = [f"{mean.id:.3f}", f"{mean.ood:.3f}"]
-            if mean.id > _HARDLY * guess:
+            if mean.id > LEARNT * guess:
                 why += f" But it is hardly better than a guess, which has {guess:.3f}: train longer before you trust it."
         said = (choice.name or "cannot tell", *errors[: 1 + has_ood], why)
         rows.append((name, *map(Comparison, said)))
