@@ -105,7 +105,8 @@ def _theory(found: Found) -> Panel:
 def _claims(found: Found, system: str) -> tuple[Claim, ...]:
     shape = Claim(text=f"The OOD error is U-shaped in the budget on {named(system)}", paper="U-shaped")
     deeper = Claim(
-        text=f"It is U-shaped on {named(system)} down to one step, a peak that is not widened", paper=BEYOND
+        text=f"The OOD error is U-shaped on {named(system)} down to one step, a peak that is not widened",
+        paper=BEYOND,
     )
     near = Claim(
         text=f"The adaptive budget is within 10 % of the lowest error on the grid on {named(system)}",
