@@ -1,5 +1,6 @@
 """CREST's budget on development seeds: other ways and ranges, judged by ID error and shares alone."""
 
+import dataclasses
 import statistics
 from typing import Any
 
@@ -22,9 +23,8 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "0.2 at most": {"config": {"epsilon_max": 0.2}},
     "0.5 at most": {"config": {"epsilon_max": 0.5}},
 }
-_SEEDS = range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + 2)
 _PLACES = tuple(
-    RemedyPlace(system=system, encoder=encoder, seeds=_SEEDS)
+    RemedyPlace(system=system, encoder=encoder)
     for encoder in ("pointwise", "gru")
     for system in HEADLINE_SYSTEMS
 )
@@ -33,75 +33,130 @@ _LOWER = -0.05
 """So much lower an ID error is a reason to change a constant."""
 _SHARE = 0.02
 """So much may the share that does not follow the transient rise for it."""
-_CLAIM = Claim(
-    text="No other way or range of CREST's budget does better on development seeds by ID error and shares",
-    paper=BEYOND,
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Round:
+    """Some settings on some development seeds, and what is claimed of them."""
+
+    name: str
+    claim: Claim
+    settings: tuple[str, ...]
+    seeds: range
+
+    @property
+    def runs(self) -> tuple[RunSpec, ...]:
+        return tuple(
+            RunSpec(
+                **{**place.fields, "readout": "crest", "readout_options": _SETTINGS[name]},
+                seed=seed,
+                measures=("exchange",),
+            )
+            for seed in self.seeds
+            for place in _PLACES
+            for name in self.settings
+        )
+
+    @property
+    def words(self) -> str:
+        return f"{self.seeds[0]} to {self.seeds[-1]}"
+
+
+_FIRST = _Round(
+    name="constants",
+    claim=Claim(
+        text="No other way or range of CREST's budget does better on development seeds by ID error and shares",
+        paper=BEYOND,
+    ),
+    settings=tuple(_SETTINGS),
+    seeds=range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + 2),
 )
+# Two seeds cannot tell a setting from one model that learnt badly. Named before these runs: of what passed, the setting with the lowest
+# ID error here becomes the default if it passes here too. our choice: docs/choices.md#budget-again
+_AGAIN = _Round(
+    name="constants_again",
+    claim=Claim(
+        text="Nor does a budget that did better there do better again on four fresh development seeds",
+        paper=BEYOND,
+    ),
+    settings=(_AS_IS, "of the signals", "0.01 at least", "0.04 at least"),
+    seeds=range(DEVELOPMENT_SEED + 2, DEVELOPMENT_SEED + 6),
+)
+_ROUNDS = (_FIRST, _AGAIN)
 
 
-def _records(found: Found, place: RemedyPlace, options: dict[str, Any]) -> list[Record]:
-    return found.of(system=place.system, encoder=place.encoder, readout_options=options)
+def _records(found: Found, place: RemedyPlace, setting: str) -> list[Record]:
+    return found.of(system=place.system, encoder=place.encoder, readout_options=_SETTINGS[setting])
 
 
-def _change(found: Found, options: dict[str, Any]) -> float | None:
+def _change(found: Found, setting: str) -> float | None:
     """The ID error against that of CREST as it is: the geometric mean over places and seeds; None before all are there."""
     if not found.complete():
         return None
     ratios = (
         other.score.id / own.score.id
         for place in _PLACES
-        for other, own in zip(
-            _records(found, place, options), _records(found, place, _SETTINGS[_AS_IS]), strict=True
-        )
+        for other, own in zip(_records(found, place, setting), _records(found, place, _AS_IS), strict=True)
     )
     return statistics.geometric_mean(ratios) - 1
 
 
-def _astray(found: Found, options: dict[str, Any]) -> float | None:
+def _astray(found: Found, setting: str) -> float | None:
     """The mean share that does not follow the transient, spectra exchanged."""
-    shares = [record.spectral for place in _PLACES for record in _records(found, place, options)]
+    shares = [record.spectral for place in _PLACES for record in _records(found, place, setting)]
     measured = [1 - one.transient for one in shares if one is not None]
     return statistics.fmean(measured) if measured and len(measured) == len(shares) else None
 
 
-def _row(found: Found, name: str, options: dict[str, Any]) -> tuple[str, ...]:
-    places = [_records(found, place, options) for place in _PLACES]
-    change, astray = _change(found, options), _astray(found, options)
+def _row(found: Found, setting: str) -> tuple[str, ...]:
+    places = [_records(found, place, setting) for place in _PLACES]
+    change, astray = _change(found, setting), _astray(found, setting)
     return (
-        name,
+        setting,
         *(f"{mean_error(records, 'id'):.3f}" if records else "-" for records in places),
         "-" if change is None else percent(change, 1),
         "-" if astray is None else Comparison(f"{astray:.3f}"),
     )
 
 
-def _judged(found: Found) -> Claim:
-    own = _astray(found, _SETTINGS[_AS_IS])
+def _judged(found: Found, of: _Round) -> Claim:
+    own = _astray(found, _AS_IS)
     changes, better = {}, []
-    for name, options in _SETTINGS.items():
-        change, astray = _change(found, options), _astray(found, options)
+    for setting in of.settings:
+        change, astray = _change(found, setting), _astray(found, setting)
         if own is None or change is None or astray is None:
-            return _CLAIM
-        changes[name] = change
+            return of.claim
+        changes[setting] = change
         if change <= _LOWER and astray <= own + _SHARE:
-            better.append(name)
+            better.append(setting)
     lowest = min(changes, key=changes.__getitem__)
     reasons = f"; better by the rule: {', '.join(better)}" if better else ""
-    return _CLAIM.judged(
+    return of.claim.judged(
         f"lowest ID error: {lowest} ({percent(changes[lowest], 1)}){reasons}",
         holds=not better,
         partly=False,
         bar=f"no setting has an ID error of {percent(_LOWER)} or below (geometric mean) with a share beside the transient that is higher "
         f"by {_SHARE} at most",
-        seeds=len(_SEEDS),
+        seeds=len(of.seeds),
+    )
+
+
+def _table(found: Found, of: _Round) -> Table:
+    return Table(
+        name=of.name,
+        caption=f"ID errors on development seeds {of.words}, 512 training trajectories; no OOD error is used. Some ID errors with the "
+        "signals' budget on the first two were known before the rule. Against: the geometric mean over places and seeds against CREST as it is (pooled, between 0.02 and 0.3). Beside the transient: "
+        "the share of the prediction that does not follow it, spectra exchanged.",
+        header=("budget", *(f"ID, {place.name}" for place in _PLACES), "against", "beside the transient"),
+        rows=tuple(_row(found, setting) for setting in of.settings),
     )
 
 
 def _panel(found: Found, place: RemedyPlace) -> Panel | None:
     errors = {
-        name: list(by_seed(records, "id").values())
-        for name, options in _SETTINGS.items()
-        if (records := _records(found, place, options))
+        setting: list(by_seed(records, "id").values())
+        for setting in _SETTINGS
+        if (records := _records(found, place, setting))
     }
     if not errors:
         return None
@@ -111,17 +166,18 @@ def _panel(found: Found, place: RemedyPlace) -> Panel | None:
 
 
 def _show(found: Found) -> Shown:
-    table = Table(
-        name="constants",
-        caption="ID errors on development seeds 1000 and 1001, 512 training trajectories; no OOD error is used. Some ID errors with the "
-        "signals' budget were known before the rule. Against: the geometric mean over places and seeds against CREST as it is (pooled, between 0.02 and 0.3). Beside the transient: "
-        "the share of the prediction that does not follow it, spectra exchanged.",
-        header=("budget", *(f"ID, {place.name}" for place in _PLACES), "against", "beside the transient"),
-        rows=tuple(_row(found, name, options) for name, options in _SETTINGS.items()),
-    )
+    parts = [(found.part(one.runs), one) for one in _ROUNDS]
     panels = tuple(panel for place in _PLACES if (panel := _panel(found, place)) is not None)
-    chart = Chart(name="constants", caption="ID errors by where the budget comes from.", panels=panels)
-    return Shown(tables=(table,), charts=(chart,) if panels else (), claims=(_judged(found),))
+    chart = Chart(
+        name="constants",
+        caption=f"ID errors by where the budget comes from, on development seeds {_FIRST.words} and, of four settings, {_AGAIN.words}.",
+        panels=panels,
+    )
+    return Shown(
+        tables=tuple(_table(*part) for part in parts),
+        charts=(chart,) if panels else (),
+        claims=tuple(_judged(*part) for part in parts),
+    )
 
 
 CONSTANTS_EXPERIMENT = Experiment(
@@ -129,14 +185,5 @@ CONSTANTS_EXPERIMENT = Experiment(
     evidence="docs/choices.md, range of the budget",
     summary="Would another budget have been chosen without a look at any OOD error?",
     show=_show,
-    runs=tuple(
-        RunSpec(
-            **{**place.fields, "readout": "crest", "readout_options": options},
-            seed=seed,
-            measures=("exchange",),
-        )
-        for place in _PLACES
-        for options in _SETTINGS.values()
-        for seed in _SEEDS
-    ),
+    runs=tuple(spec for one in _ROUNDS for spec in one.runs),
 )
