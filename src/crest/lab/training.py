@@ -114,7 +114,7 @@ def fit(
     updates = schedule.epochs * math.ceil(len(seen.y) / schedule.batch)
     parameters = [*model.parameters(), *objective.parameters()]
     optimizer = torch.optim.AdamW(
-        parameters, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, foreach=True
+        parameters, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
     )
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, schedule.learning_rate, total_steps=updates)
     order = rng.torch_generator(seed, "batches")

@@ -1,9 +1,11 @@
 """A recurrent encoder: a step sees everything before it."""
 
+import torch
 from torch import Tensor, nn
 
 from crest.arrays import Features, Signals
 from crest.lab.encoders.base import WIDTH, Encoder
+from crest.lab.encoders.recurrence import gru_states
 
 
 class GruEncoder(Encoder):
@@ -20,6 +22,8 @@ class GruEncoder(Encoder):
         self.layer = nn.GRU(channels, width, batch_first=True)
 
     def forward(self, x: Signals) -> Features:
-        """Step features (B, T, D)."""
+        """Step features (B, T, D): compiled in float32 on a CPU, by PyTorch elsewhere and in exported graphs."""
+        if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.compiler.is_compiling():
+            return gru_states(self.layer, x)
         features: Tensor = self.layer(x)[0]
         return features

