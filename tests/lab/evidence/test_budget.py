@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from crest.lab.evidence.budget import BUDGET_EXPERIMENT, BUDGETS
+from crest.lab.evidence.budget import BUDGET_EXPERIMENT, BUDGETS, NARROW_BUDGETS
 from crest.lab.runs.spec import RunSpec
 from crest.readouts import CrestConfig, CrestReadout
 from evidence_made import Numbers, claims, verdicts
@@ -11,13 +11,18 @@ from evidence_made import Numbers, claims, verdicts
 U = [0.6, 0.5, 0.4, 0.3, 0.35, 0.4, 0.6]
 
 
-def budgets(errors: list[float], adaptive: float = 0.3, one: float = 0.6) -> Callable[[RunSpec], Numbers]:
-    """OOD error by fixed budget, of the adaptive one, and with one step."""
+NARROW = [0.7, *U]
+
+
+def budgets(
+    errors: list[float], adaptive: float = 0.3, narrow: list[float] = NARROW
+) -> Callable[[RunSpec], Numbers]:
+    """OOD error by fixed budget, of the adaptive one, and by fixed budget with peaks that are not widened."""
 
     def rule(spec: RunSpec) -> Numbers:
         budget = spec.readout_options.get("budget")
-        if budget == 1 / 512:
-            return Numbers(ood=one)
+        if "config" in spec.readout_options:
+            return Numbers(ood=narrow[NARROW_BUDGETS.index(budget)])
         return Numbers(ood=adaptive if budget is None else errors[BUDGETS.index(budget)], epsilon=0.07)
 
     return rule
@@ -39,13 +44,12 @@ def test_the_lowest_error_must_lie_inside_the_grid(errors: list[float], verdict:
     assert (found_verdicts[0], found_verdicts[3]) == (verdict, verdict)
 
 
-@pytest.mark.parametrize(("one", "verdict"), [(0.4, "holds"), (0.31, "partly"), (0.3, "does not hold")])
-def test_one_step_is_judged_by_itself(one: float, verdict: str) -> None:
-    """It changes two things, the budget and the widening."""
+@pytest.mark.parametrize(("one", "verdict"), [(0.4, "holds"), (0.31, "partly"), (0.2, "does not hold")])
+def test_peaks_that_are_not_widened_are_judged_by_themselves(one: float, verdict: str) -> None:
     rising = [0.3, 0.32, 0.35, 0.4, 0.45, 0.5, 0.6]
-    grid, deeper, _ = claims(BUDGET_EXPERIMENT, budgets(rising, one=one))[:3]
+    grid, deeper, _ = claims(BUDGET_EXPERIMENT, budgets(rising, narrow=[one, *rising]))[:3]
     assert (grid.verdict, deeper.verdict, deeper.paper) == ("does not hold", verdict, "beyond the paper")
-    assert f"{one:.3f} with one step" in deeper.measured
+    assert f"{one:.3f} at one step" in deeper.measured
 
 
 @pytest.mark.parametrize(
@@ -70,13 +74,9 @@ def test_the_adaptive_budget_is_compared_on_all_seeds_of_the_grid_or_not_at_all(
 
 
 def test_the_smallest_budget_is_one_step_that_is_not_widened() -> None:
-    smallest = {
-        (spec.readout_options["budget"], spec.readout_options["config"]["dilation"])
-        for spec in BUDGET_EXPERIMENT.runs
-        if "config" in spec.readout_options
-    }
-    assert smallest == {(1 / 512, 0)}
+    narrow = [spec.readout_options for spec in BUDGET_EXPERIMENT.runs if "config" in spec.readout_options]
+    assert {options["config"]["dilation"] for options in narrow} == {0}
+    assert {options["budget"] for options in narrow} == set(NARROW_BUDGETS)
     features = torch.randn(2, 512, 4, generator=torch.Generator().manual_seed(0))
-    ((budget, dilation),) = smallest
-    readout = CrestReadout(budget, config=CrestConfig(dilation=dilation))
+    readout = CrestReadout(min(NARROW_BUDGETS), config=CrestConfig(dilation=0))
     assert readout.select(features).selected.sum(1).eq(1).all()
