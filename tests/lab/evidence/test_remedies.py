@@ -3,10 +3,12 @@
 import dataclasses
 from collections.abc import Callable
 
+from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT
 from crest.lab.evidence.remedy_runs import TEN_PLACES
+from crest.lab.runs.record import Shares
 from crest.lab.runs.spec import RunSpec
-from evidence_made import Numbers, claims, shown
+from evidence_made import Numbers, claims, found, shown
 
 # ID error, OOD error and transient share by readout and remedy: exchange follows the transient at a fair price.
 NUMBERS = {
@@ -39,16 +41,35 @@ def test_the_rule_picks_by_share_and_id_error_alone() -> None:
 
 
 def test_every_claim_holds_on_numbers_that_are_good() -> None:
-    found = claims(REMEDIES_EXPERIMENT, usual)
-    assert [claim.verdict for claim in found] == ["holds"] * 8
-    assert found[0].measured.startswith("worst: −61.3 %")
-    assert found[3].measured == "exchange: −61.3 % on SG-Drive, CNN"
-    assert found[4].measured.startswith("median −62.5 %, worst −62.5 %")
-    # The made-up shares are the same with spectra exchanged.
-    assert found[5].measured.startswith("median −61.3 %, worst −61.3 %")
-    for claim in found[6:]:
+    judged = claims(REMEDIES_EXPERIMENT, usual)
+    assert [claim.verdict for claim in judged] == ["holds"] * 8
+    assert judged[0].measured.startswith("worst: −61.3 %")
+    assert judged[3].measured == "exchange: −61.3 % on SG-Drive, CNN"
+    assert judged[4].measured.startswith("median −62.5 %, worst −62.5 %")
+    # The made-up shares are the same with whole backgrounds exchanged.
+    assert judged[5].measured.startswith("median −61.3 %, worst −61.3 %")
+    for claim in judged[6:]:
         assert claim.measured.startswith("rank correlation 0.9")
         assert "exchanged backgrounds 0.9" in claim.measured
+
+
+def test_the_rule_goes_by_spectra_and_whole_backgrounds_stand_beside() -> None:
+    """With spectra CREST alone follows the transient, with whole backgrounds exchange alone."""
+
+    def shared(shares: Shares, follows: bool) -> Shares:
+        return dataclasses.replace(shares, transient=0.9 if follows else 0.1)
+
+    records = found(REMEDIES_EXPERIMENT, usual).records
+    for name, one in records.items():
+        ways = {"exchange": one.spec.remedy == "exchange", "spectral": one.spec.readout == "crest"}
+        records[name] = dataclasses.replace(
+            one, **{way: shared(getattr(one, way), follows) for way, follows in ways.items()}
+        )
+    there = REMEDIES_EXPERIMENT.show(Found(REMEDIES_EXPERIMENT.runs, records, {}))
+    picks = {table.name: {row[1] for row in table.rows} for table in there.tables[:4]}
+    assert picks["rule"] == {"CREST"}
+    assert picks["backgrounds"] == {"exchange"}
+    assert there.claims[3].measured.startswith("CREST: ")
 
 
 def test_a_pick_that_is_worse_somewhere_is_told() -> None:

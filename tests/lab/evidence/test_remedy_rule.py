@@ -31,13 +31,9 @@ def test_regret_is_against_the_best_in_hindsight() -> None:
 def test_the_lowest_error_on_exchanged_backgrounds_whatever_the_shares() -> None:
     models = {"attention": outcome(0.1, 0.5, 0.9, 0.4), "CREST": outcome(0.2, 0.4, 0.1, 0.3)}
     pick = picked_by_error(TEN_PLACES[0], models)
-    assert pick is not None
     assert (pick.name, pick.seeds, pick.regret) == ("CREST", 1, 0.0)
 
 
-def test_seeds_from_before_that_error_are_left_out() -> None:
-    old, new = outcome(0.1, 0.5, 0.9), outcome(0.1, 0.3, 0.9, 0.4)
-    assert picked_by_error(TEN_PLACES[0], {"attention": old}) is None
-    pick = picked_by_error(TEN_PLACES[0], {"attention": {0: old[0], 1: new[0]}})
-    assert pick is not None
-    assert (pick.seeds, pick.means["attention"].ood) == (1, 0.3)
+def test_a_model_without_that_error_is_refused() -> None:
+    with pytest.raises(ValueError, match="error on exchanged backgrounds"):
+        picked_by_error(TEN_PLACES[0], {"attention": outcome(0.1, 0.5, 0.9)})

@@ -58,8 +58,12 @@ class _States(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Gradients of what the inputs give, of the weight and of the bias."""
-        if torch.is_grad_enabled():  # PyTorch's own guard is silent where the gradient that comes in is a constant
-            raise RuntimeError("the compiled GRU has no second derivative: a graph of its gradients was asked for")
+        if (
+            torch.is_grad_enabled()
+        ):  # PyTorch's own guard is silent where the gradient that comes in is a constant
+            raise RuntimeError(
+                "the compiled GRU has no second derivative: a graph of its gradients was asked for"
+            )
         weight, states, gates = ctx.saved_tensors
         to_inputs = gates.new_empty(*gates.shape[:2], len(weight))
         to_products = torch.empty_like(to_inputs)

@@ -66,7 +66,7 @@ def _headline(pieces: Mapping[str, Piece]) -> Iterator[LeadNumber]:
     if set(changes) == set(HEADLINE):
         yield LeadNumber(
             value=" and ".join(changes[system] for system in HEADLINE),
-            words=f"change of the OOD error against attention, CREST on {' and '.join(HEADLINE)}",
+            words=f"change of the OOD error against attention, CREST on {' and '.join(HEADLINE)}, pointwise encoder",
         )
 
 

@@ -223,7 +223,7 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     "docs/remedies.md": {
         "remedies": remedies_by_place,
         "rule": rule_by_place,
-        "spectra": functools.partial(_whole, experiment="remedies", name="spectra"),
+        "backgrounds": functools.partial(_whole, experiment="remedies", name="backgrounds"),
     },
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }
