@@ -1,4 +1,4 @@
-"""Throughput of training runs: two processes against one; and where the time of one run goes.
+"""Throughput of training runs: two processes against one; where the time of one run goes; the compiled GRU against PyTorch's.
 
 The same runs go through a pool of one process and a pool of two, by turns in one session, so that a slow minute
 of the machine hits both. The processes are warm: starting one (torch, numba) takes a few seconds once.
@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
+from crest.lab.encoders.recurrence import gru_states
 from crest.lab.model import make_model
 from crest.lab.objectives import Batch, MeanSquaredError
 from crest.lab.runs.executors import LocalExecutor, cores
@@ -86,7 +88,7 @@ def profile(sizes: Sizes, repeats: int) -> None:
         batch = Batch(x, y, events, proxy).rows(rows)
         for readout in READOUTS:
             model = make_model(encoder, readout, channels=x.shape[2], seed=1000)
-            optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
+            optimizer = torch.optim.AdamW(model.parameters(), fused=True)  # as in training
 
             def update(model=model, batch=batch, optimizer=optimizer) -> None:
                 optimizer.zero_grad()
@@ -103,6 +105,28 @@ def profile(sizes: Sizes, repeats: int) -> None:
             )
 
 
+def recurrence(batch: int, steps: int, rounds: int) -> None:
+    """The compiled GRU against PyTorch's, by turns, on one thread: states alone, and with their gradients."""
+    torch.set_num_threads(1)
+    layer, x = torch.nn.GRU(3, 32, batch_first=True), torch.randn(batch, steps, 3)
+
+    def states() -> Tensor:
+        with torch.no_grad():
+            return gru_states(layer, x)
+
+    def plain_states() -> Tensor:
+        with torch.no_grad():
+            return layer(x)[0]
+
+    pairs = {
+        "states": (plain_states, states),
+        "both ways": (lambda: layer(x)[0].sum().backward(), lambda: gru_states(layer, x).sum().backward()),
+    }
+    for name, (plain, compiled) in pairs.items():
+        ratios = [seconds(plain, 1) / seconds(compiled, 1) for _ in range(rounds)]
+        print(f"GRU, {name}: PyTorch takes {statistics.median(ratios):.1f} times as long as the compiled one")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=4)
@@ -113,6 +137,8 @@ if __name__ == "__main__":
     if options.quick:
         compare(1, 1, 1, TINY)
         profile(TINY, 1)
+        recurrence(2, 16, 1)
     else:
         compare(options.runs, options.epochs, options.rounds, Sizes())
         profile(Sizes(), 12)
+        recurrence(64, 512, 12)
