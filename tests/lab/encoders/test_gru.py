@@ -57,3 +57,20 @@ def test_other_precisions_take_the_layer_itself() -> None:
     encoder = GruEncoder(2, 4).double()
     x = torch.randn(3, 7, 2, dtype=torch.float64)
     assert torch.equal(encoder(x), encoder.layer(x)[0])
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_what_is_not_a_number_stays_so(wrong: float) -> None:
+    """Training that diverged is told by it."""
+    layer = torch.nn.GRU(1, 37, batch_first=True)  # some in vectors, some beside
+    x = torch.randn(2, 6, 1)
+    x[0, 3] = wrong
+    compiled, plain = gru_states(layer, x), layer(x)[0]
+    assert torch.equal(compiled.isnan(), plain.isnan())
+    torch.testing.assert_close(compiled[1], plain[1])
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (2, 0)], ids=["no trajectory", "no step"])
+def test_nothing_gives_nothing(shape: tuple[int, int]) -> None:
+    layer = torch.nn.GRU(3, 4, batch_first=True)
+    assert gru_states(layer, torch.zeros(*shape, 3)).shape == (*shape, 4)

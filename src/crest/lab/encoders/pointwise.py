@@ -30,5 +30,5 @@ class PointwiseEncoder(Encoder):
         weight, bias = self.layers[0].parameters()
         # As the layer itself; but the gradient of a weight that is contiguous this way round is six times as fast where channels are few.
         hidden = torch.addmm(bias, x.flatten(0, 1), weight.t().contiguous())
-        features: Tensor = self.layers[1:](hidden.view(*x.shape[:2], -1))
+        features: Tensor = self.layers[1:](hidden.view(*x.shape[:2], len(weight)))
         return features

@@ -30,7 +30,7 @@ def gru_states(layer: nn.GRU, x: Signals) -> Features:
     of_inputs, of_states, input_bias, state_bias = (layer.get_parameter(name) for name in _WEIGHTS)
     inputs = torch.addmm(input_bias, series.reshape(-1, x.shape[2]), of_inputs.t().contiguous())
     states: Tensor = _States.apply(  # type: ignore[no-untyped-call]
-        inputs.view(*series.shape[:2], -1), of_states, state_bias
+        inputs.view(*series.shape[:2], len(of_inputs)), of_states, state_bias
     )
     return states.transpose(0, 1)
 
