@@ -1,11 +1,10 @@
 """A recurrent encoder: a step sees everything before it."""
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from crest.arrays import Features, Signals
 from crest.lab.encoders.base import WIDTH, Encoder
-from crest.lab.encoders.recurrence import gru_states
+from crest.lab.encoders.recurrence import CompiledGru
 
 
 class GruEncoder(Encoder):
@@ -19,11 +18,9 @@ class GruEncoder(Encoder):
 
     def __init__(self, channels: int, width: int = WIDTH) -> None:
         super().__init__(channels, width)
-        self.layer = nn.GRU(channels, width, batch_first=True)
+        self.layer = CompiledGru(channels, width)
 
     def forward(self, x: Signals) -> Features:
-        """Step features (B, T, D): compiled in float32 on a CPU, by PyTorch elsewhere and in exported graphs."""
-        if x.device.type == "cpu" and x.dtype == torch.float32 and not torch.compiler.is_compiling():
-            return gru_states(self.layer, x)
+        """Step features (B, T, D)."""
         features: Tensor = self.layer(x)[0]
         return features
