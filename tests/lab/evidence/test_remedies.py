@@ -46,18 +46,20 @@ def test_every_claim_holds_on_numbers_that_are_good() -> None:
     assert judged[0].measured.startswith("worst: −61.3 %")
     assert judged[3].measured == "exchange: −61.3 % on SG-Drive, CNN"
     assert judged[4].measured.startswith("median −62.5 %, worst −62.5 %")
-    # The made-up shares are the same with whole backgrounds exchanged.
+    # The made-up shares are the same with spectra exchanged.
     assert judged[5].measured.startswith("median −61.3 %, worst −61.3 %")
-    for claim in judged[6:]:
+    for claim, exchanged in zip(judged[6:], ("backgrounds", "spectra"), strict=True):
         assert claim.measured.startswith("rank correlation 0.9")
-        assert "exchanged backgrounds 0.9" in claim.measured
+        assert f"exchanged {exchanged} 0.9" in claim.measured
 
 
 def test_the_rule_goes_by_spectra_and_whole_backgrounds_stand_beside() -> None:
-    """With spectra CREST alone follows the transient, with whole backgrounds exchange alone."""
+    """With spectra CREST alone follows the transient, with whole backgrounds exchange alone, which also errs least on them."""
 
     def shared(shares: Shares, follows: bool) -> Shares:
-        return dataclasses.replace(shares, transient=0.9 if follows else 0.1)
+        return dataclasses.replace(
+            shares, transient=0.9 if follows else 0.1, exchanged_error=0.2 if follows else 0.8
+        )
 
     records = found(REMEDIES_EXPERIMENT, usual).records
     for name, one in records.items():
@@ -68,8 +70,20 @@ def test_the_rule_goes_by_spectra_and_whole_backgrounds_stand_beside() -> None:
     there = REMEDIES_EXPERIMENT.show(Found(REMEDIES_EXPERIMENT.runs, records, {}))
     picks = {table.name: {row[1] for row in table.rows} for table in there.tables[:4]}
     assert picks["rule"] == {"CREST"}
-    assert picks["backgrounds"] == {"exchange"}
-    assert there.claims[3].measured.startswith("CREST: ")
+    assert picks["backgrounds"] == picks["exchanged"] == {"exchange"}
+    assert there.claims[3].measured.startswith("exchange: ")
+    assert there.claims[5].measured.startswith("median −62.5 %")
+
+
+def test_models_that_were_not_measured_with_spectra_are_a_hole() -> None:
+    records = {
+        name: dataclasses.replace(one, spectral=None) if one.spec.system == "gear" else one
+        for name, one in found(REMEDIES_EXPERIMENT, usual).records.items()
+    }
+    there = REMEDIES_EXPERIMENT.show(Found(REMEDIES_EXPERIMENT.runs, records, {}))
+    assert not any(row[0].startswith("SG-Drive") for row in there.tables[0].rows)
+    assert there.tables[0].rows
+    assert {claim.verdict for claim in there.claims} == {"not measured"}
 
 
 def test_a_pick_that_is_worse_somewhere_is_told() -> None:

@@ -163,11 +163,11 @@ def _outcome(record: Record, remedy: str) -> ModelOutcome:
 
 
 def by_spectra(models: RemedyModels) -> RemedyModels:
-    """The models with the shares of exchanged spectra in the place of those of whole backgrounds."""
-    return {
-        name: {seed: seen_by_spectra(one) for seed, one in by_seed.items()}
-        for name, by_seed in models.items()
-    }
+    """The models with the shares of exchanged spectra in the place of those of whole backgrounds, on the seeds that have them for all remedies."""
+    shared = [seed for seed in models[PLAIN] if all(by[seed].spectral is not None for by in models.values())]
+    if not shared:
+        return {}
+    return {name: {seed: seen_by_spectra(by[seed]) for seed in shared} for name, by in models.items()}
 
 
 def seen_by_spectra(one: ModelOutcome) -> ModelOutcome:
