@@ -71,37 +71,54 @@ def _share(budget: float) -> str:
     return "one step" if budget == NARROW_BUDGETS[0] else f"{budget:g}"
 
 
-def _panel(found: Found, system: str) -> Panel | None:
-    groups = {budget: records for budget, records in fixed_budgets(found, system).items() if records}
-    own = adaptive_budget(found, system)
-    if not groups or not own:
-        return None
-    narrow = {budget: records for budget, records in _narrow_budgets(found, system).items() if records}
-    series = [
+def _lines(groups: Mapping[float, list[Record]]) -> list[Series]:
+    """ID and OOD errors over the budget, of the budgets that have records."""
+    there = {budget: records for budget, records in groups.items() if records}
+    return [
         mean_series(
-            "OOD, not widened",
-            {budget: list(by_seed(records).values()) for budget, records in narrow.items()},
-            "other",
+            f"{split.upper()}, fixed budget",
+            {budget: list(by_seed(records, split).values()) for budget, records in there.items()},
+            split,
             look="line",
         )
+        for split in ("id", "ood")
+        if there
     ]
-    for split in ("id", "ood"):
-        errors = {budget: list(by_seed(records, split).values()) for budget, records in groups.items()}
-        fixed = mean_series(f"{split.upper()}, fixed budget", errors, split, look="line")
-        adaptive = Series(
+
+
+def _panel(found: Found, system: str) -> Panel | None:
+    own, lines = adaptive_budget(found, system), _lines(fixed_budgets(found, system))
+    if not lines or not own:
+        return None
+    adaptive = [
+        Series(
             name=f"{split.upper()}, adaptive",
             x=[found_budget(own)],
             y=[mean_error(own, split)],
             look="points",
             colour=split,
         )
-        series += [fixed, adaptive]
+        for split in ("id", "ood")
+    ]
     return Panel(
         title=named(system),
         x_label="budget, share of the steps",
         y_label="error",
-        series=tuple(series),
+        series=(*lines, *adaptive),
         marks=(Mark(name="annotated event rate", axis="x", at=mean_credit(own, "chance")),),
+        log_x=True,
+    )
+
+
+def _narrow_panel(found: Found, system: str) -> Panel | None:
+    lines = _lines(_narrow_budgets(found, system))
+    if not lines:
+        return None
+    return Panel(
+        title=named(system),
+        x_label="budget, share of the steps",
+        y_label="error",
+        series=tuple(lines),
         log_x=True,
     )
 
@@ -186,9 +203,15 @@ def _show(found: Found) -> Shown:
         "depends on the event's length alone.",
         panels=(*panels, _theory(found)),
     )
+    narrow = [panel for system in HEADLINE_SYSTEMS if (panel := _narrow_panel(found, system)) is not None]
+    beside = Chart(
+        name="budget_narrow",
+        caption="Errors over the budget where peaks are not widened: one step for each, down to one step of a trajectory.",
+        panels=tuple(narrow),
+    )
     return Shown(
         tables=(table,),
-        charts=(chart,),
+        charts=(chart, beside) if narrow else (chart,),
         claims=tuple(claim for system in HEADLINE_SYSTEMS for claim in _claims(found, system)),
     )
 
