@@ -193,10 +193,12 @@ def _chart(found: Found, of: _Round) -> Chart | None:
 
 def _show(found: Found) -> Shown:
     parts = [(found.part(one.runs), one) for one in _ROUNDS]
+    first, again = (_judged(*part) for part in parts)
     return Shown(
         tables=tuple(_table(*part) for part in parts),
         charts=tuple(chart for part in parts if (chart := _chart(*part)) is not None),
-        claims=tuple(_judged(*part) for part in parts),
+        # What is claimed of the second round is about what the first found.
+        claims=(first, again if first.measured else _AGAIN.claim),
     )
 
 
