@@ -30,12 +30,31 @@ def test_only_models_with_attributions_are_compared() -> None:
 
 
 def test_the_table_has_ranks_and_seconds() -> None:
-    rows = {row[0]: row[1:] for row in order_table(kept(gradient=-0.1)).rows}
-    assert rows["exchange: share that does not follow the transient"] == ("nothing", "1.00", "1.00", "0.5")
-    assert rows["exchange: how far the predictions move"] == ("nothing", "1.00", "1.00", "0.5")
-    assert rows["exchange: error on others' backgrounds"] == ("ID labels", "1.00", "1.00", "0.5")
+    """Spectra that say the opposite of whole backgrounds order the other way round."""
+    by_system = {
+        system: [
+            dataclasses.replace(one, spectral=other.spectral)
+            for one, other in zip(records, reversed(records), strict=True)
+        ]
+        for system, records in kept(gradient=-0.1).items()
+    }
+    rows = {row[0]: row[1:] for row in order_table(by_system).rows}
+    for exchanged, rank in (
+        ("exchange of backgrounds", "1.00"),
+        ("exchange of spectra, the audit's", "-1.00"),
+    ):
+        assert rows[f"{exchanged}: share that does not follow the transient"] == (
+            "nothing",
+            rank,
+            rank,
+            "0.5",
+        )
+        assert rows[f"{exchanged}: how far the predictions move"] == ("nothing", rank, rank, "0.5")
+        assert rows[f"{exchanged}: error there"] == ("ID labels", rank, rank, "0.5")
     assert rows["captum, integrated gradients: share off the events"] == ("events", "-1.00", "-1.00", "2.0")
     assert rows["tslens, WinTSR: share off the events"] == ("events", "-1.00", "-1.00", "8.0")
+    # The claim stays with whole backgrounds, for which it was named.
+    assert "SG-Drive: +2.00 (" in judged_order(by_system).measured
 
 
 def test_who_orders_as_well_is_not_beaten() -> None:

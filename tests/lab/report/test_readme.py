@@ -208,7 +208,7 @@ def test_the_manual_shows_how_often_the_audit_is_right(pieces: dict[str, Piece])
     assert rows[2].startswith("| SG-Drive, pointwise | 40 |")
     assert right_so_far(pieces).splitlines()[4].startswith("| both |")
     orders = orders_of_models(pieces).splitlines()
-    assert len(orders) == 2 + 5
+    assert len(orders) == 2 + 8
     assert orders[-1].startswith("| tslens, WinTSR")
 
 

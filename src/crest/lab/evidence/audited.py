@@ -249,7 +249,7 @@ def _show(found: Found) -> Shown:
     return Shown(
         tables=(*tables, order_table(by_system)) if by_system else tuple(tables),
         charts=(_chart(models),) if models else (),
-        claims=(*_judged(models), judged_order(by_system))
+        claims=(*_judged(models), judged_order(by_system) if by_system else ORDER_CLAIM)
         if whole and models
         else (_RIGHT, _ALARMS, ORDER_CLAIM),
         notes=(
