@@ -20,7 +20,7 @@ _AS_WELL = 0.1
 _DRAWS = 300
 
 ORDER_CLAIM = Claim(
-    text="It orders the models by their error in the field at least as well as attributions that are told the events",
+    text="The exchange test orders the models by their error in the field at least as well as attributions that are told the events",
     paper=BEYOND,
 )
 """What is claimed, before anything is measured."""

@@ -45,7 +45,7 @@ _RIGHT = Claim(
     paper=BEYOND,
 )
 _ALARMS = Claim(
-    text="It rarely calls a model that holds in the field one that reads the background", paper=BEYOND
+    text="The audit rarely calls a model that holds in the field one that reads the background", paper=BEYOND
 )
 
 

@@ -79,7 +79,7 @@ _FIRST = _Round(
 _AGAIN = _Round(
     name="constants_again",
     claim=Claim(
-        text="Nor does a budget that did better there do better again on four fresh development seeds",
+        text="No budget that did better on the first development seeds does better again on four fresh ones",
         paper=BEYOND,
     ),
     settings=(_AS_IS, "of the signals", "0.01 at least", "0.04 at least"),

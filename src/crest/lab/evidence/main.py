@@ -97,7 +97,7 @@ def _claims(system: str, duel: Contest | None) -> tuple[Claim, ...]:
 
 def _credit_claim(found: Found, system: str, form: str) -> Claim:
     claim = Claim(
-        text=f"It at least doubles the event credit of {named(form)} on {named(system)}",
+        text=f"CREST at least doubles the event credit of {named(form)} on {named(system)}",
         paper=_PAPER_CREDIT[system],
     )
     duel = contest_with(form, found, system=system)

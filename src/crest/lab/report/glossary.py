@@ -28,8 +28,8 @@ GLOSSARY = {
     "ΔOOD": "Change of the OOD error against the form of attention with the lower ID error; below 0 is better.",
     "smallest p": "The smallest p that this many seeds can give.",
     "holds": "What the claim's row asks for was found.",
-    "partly": "The direction is right, the size is not.",
-    "does not hold": "Neither direction nor size were found.",
+    "partly": "At least half of the claimed size was found, in the claimed direction on every seed.",
+    "does not hold": "The bar was missed, and so was half of the claimed size or the direction on some seed.",
     "not measured": "A run is missing.",
 }
 """In the order of the page's list."""

@@ -214,6 +214,7 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
         "so far": right_so_far,
         "thresholds": other_thresholds,
         "verdicts": verdicts_by_place,
+        "elsewhere": functools.partial(_whole, experiment="audit", name="elsewhere"),
         "attributions": orders_of_models,
     },
     "docs/which_remedy.md": {

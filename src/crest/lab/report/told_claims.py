@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from crest.lab.evidence.shown import Claim, Piece, Verdict
+from crest.lab.evidence.shown import BEYOND, Claim, Piece, Verdict
 
 FIRST = (
     "CREST lowers the held-load error on CWRU",
@@ -18,8 +18,9 @@ def first_claims(pieces: Mapping[str, Piece]) -> str:
     claims = [claim for piece in pieces.values() for claim in piece.shown.claims]
     counts = Counter(claim.verdict for claim in claims)
     unknown = f", {counts['not measured']} are not measured" if counts["not measured"] else ""
+    beyond = sum(claim.paper == BEYOND for claim in claims)
     head = (
-        f"Of {len(claims)} claims that were checked, {counts['holds']} hold, {counts['partly']} hold in part and "
+        f"Of {len(claims)} claims that were checked ({beyond} of them beyond the paper), {counts['holds']} hold, {counts['partly']} hold in part and "
         f"{counts['does not hold']} do not{unknown}. Three that matter to a user:\n"
     )
     by_text = {claim.text: claim for claim in claims}
