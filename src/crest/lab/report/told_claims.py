@@ -8,7 +8,6 @@ from crest.lab.evidence.shown import BEYOND, Claim, Piece, Verdict
 FIRST = (
     "CREST lowers the held-load error on CWRU",
     "CREST lowers the OOD error in every system and encoder",
-    "With a GRU on SG-Drive, CREST is well below last state, ERM and group DRO",
 )
 """Claims that the README names itself: what someone who takes CREST for a model of their own must know."""
 
@@ -21,7 +20,7 @@ def first_claims(pieces: Mapping[str, Piece]) -> str:
     beyond = sum(claim.paper == BEYOND for claim in claims)
     head = (
         f"Of {len(claims)} claims that were checked ({beyond} of them beyond the paper), {counts['holds']} hold, {counts['partly']} hold in part and "
-        f"{counts['does not hold']} do not{unknown}. Three that matter to a user:\n"
+        f"{counts['does not hold']} do not{unknown}. Two that matter to a user:\n"
     )
     by_text = {claim.text: claim for claim in claims}
     return "\n".join([head, *(_short(by_text[text]) for text in FIRST)])
