@@ -1,4 +1,4 @@
-"""Throughput of training runs: two processes against one; where the time of one run goes; the compiled GRU against PyTorch's.
+"""Throughput of training runs: two processes against one; where the time of one run goes; our layers against PyTorch's; the whole catalog.
 
 The same runs go through a pool of one process and a pool of two, by turns in one session, so that a slow minute
 of the machine hits both. The processes are warm: starting one (torch, numba) takes a few seconds once.
@@ -14,18 +14,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import nn
 
+from crest.lab.encoders.few_channels import FewChannelLinear
 from crest.lab.encoders.recurrence import CompiledGru
+from crest.lab.evidence import CATALOG
+from crest.lab.evidence.experiment import distinct
 from crest.lab.model import make_model
 from crest.lab.objectives import Batch, MeanSquaredError
 from crest.lab.runs.executors import LocalExecutor, cores
+from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import sweep
 from crest.lab.training import SCHEDULES, Schedule
 from crest.systems import Sizes, make_system
 
+RESULTS = Path(__file__).parent.parent / "results"
 TINY = Sizes(train=8, id=8, ood=8)
 READOUTS = ("mean", "attention", "scored_attention", "crest")
 
@@ -106,23 +111,44 @@ def profile(sizes: Sizes, repeats: int) -> None:
             )
 
 
-def recurrence(batch: int, steps: int, rounds: int) -> None:
-    """The compiled GRU against PyTorch's, by turns, on one thread: states alone, and with their gradients."""
+def layers(batch: int, steps: int, rounds: int) -> None:
+    """Our GRU and our linear layer for few channels against PyTorch's, forward and backward by turns, on one thread."""
     torch.set_num_threads(1)
     x = torch.randn(batch, steps, 3)
-    layers = torch.nn.GRU(3, 32, batch_first=True), CompiledGru(3, 32)
+    pairs: dict[str, tuple[nn.Module, nn.Module]] = {
+        "GRU": (nn.GRU(3, 32, batch_first=True), CompiledGru(3, 32)),
+        "linear layer for 3 channels": (nn.Linear(3, 64), FewChannelLinear(3, 64)),
+    }
 
-    def states(layer: torch.nn.GRU) -> Tensor:
-        with torch.no_grad():
-            return layer(x)[0]
+    def both_ways(layer: nn.Module) -> None:
+        answer = layer(x)
+        (answer[0] if isinstance(answer, tuple) else answer).sum().backward()
 
-    def both_ways(layer: torch.nn.GRU) -> None:
-        layer(x)[0].sum().backward()
+    for name, pair in pairs.items():
+        theirs, ours = (functools.partial(both_ways, layer) for layer in pair)
+        ratios = [seconds(theirs, 1) / seconds(ours, 1) for _ in range(rounds)]
+        print(f"{name}: PyTorch's takes {statistics.median(ratios):.1f} times as long as ours")
 
-    for name, work in (("states", states), ("both ways", both_ways)):
-        plain, compiled = (functools.partial(work, layer) for layer in layers)
-        ratios = [seconds(plain, 1) / seconds(compiled, 1) for _ in range(rounds)]
-        print(f"GRU, {name}: PyTorch takes {statistics.median(ratios):.1f} times as long as the compiled one")
+
+def catalog(folder: Path) -> None:
+    """What the kept runs of the catalog would take if each trained as fast as the fastest one of its kind did."""
+    store = Store(folder)
+    there = store.ids()
+    records = [store.record(spec) for spec in distinct(CATALOG.values()) if spec.id in there]
+    paces: dict[tuple[str, ...], list[float]] = {}
+    for record in records:
+        paces.setdefault(_kind(record), []).append(record.seconds["training"] / _shown(record))
+    hours = sum(_shown(record) * min(paces[_kind(record)]) for record in records) / 3600
+    print(f"\n{len(records)} kept runs of the catalog: {hours / 2:.1f} hours of training on two cores")
+
+
+def _kind(record: Record) -> tuple[str, ...]:
+    return record.spec.system, record.spec.encoder, record.spec.readout, record.spec.remedy
+
+
+def _shown(record: Record) -> int:
+    """Trajectories that the training saw, each once an epoch."""
+    return record.spec.training.epochs * record.spec.sizes.train
 
 
 if __name__ == "__main__":
@@ -135,8 +161,9 @@ if __name__ == "__main__":
     if options.quick:
         compare(1, 1, 1, TINY)
         profile(TINY, 1)
-        recurrence(2, 16, 1)
+        layers(2, 16, 1)
     else:
         compare(options.runs, options.epochs, options.rounds, Sizes())
         profile(Sizes(), 12)
-        recurrence(64, 512, 12)
+        layers(64, 512, 12)
+    catalog(RESULTS)

@@ -75,7 +75,7 @@ _FIRST = _Round(
     known="Some ID errors with the signals' budget were known before the rule. ",
 )
 # Two seeds cannot tell a setting from one model that learnt badly. Named before these runs: of what passed, the setting with the lowest
-# ID error here becomes the default if it passes here too. our choice: docs/choices.md#budget-again
+# ID error here becomes the default if it passes here too. What came of it, and why not all of it: docs/choices.md#budget-again
 _AGAIN = _Round(
     name="constants_again",
     claim=Claim(

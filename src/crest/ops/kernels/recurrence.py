@@ -25,7 +25,7 @@ def _tanh(value):
     return x * above / below
 
 
-# As many products of numbers as BLAS libraries take on one thread: threads of their own would compete with torch's.
+# Products of numbers that a BLAS library does on one thread (OpenBLAS: up to 4 x 65536): threads of its own would compete with torch's.
 _SMALL = 200_000
 
 
