@@ -27,8 +27,8 @@ from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import sweep
+from crest.lab.systems import Sizes, make_system
 from crest.lab.training import SCHEDULES, Schedule
-from crest.systems import Sizes, make_system
 
 RESULTS = Path(__file__).parent.parent / "results"
 TINY = Sizes(train=8, id=8, ood=8)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
-from crest.systems import GearSystem, ImpactSystem
-from crest.systems.kernels import gear as gear_kernel
+from crest.lab.systems import GearSystem, ImpactSystem
+from crest.lab.systems.kernels import gear as gear_kernel
 
 Floats = npt.NDArray[np.float64]
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
@@ -92,7 +92,7 @@ def gear(n: int, rows: int) -> None:
     times = np.arange(system.steps) / system.sample_rate
     step = gear_kernel.derivative.py_func
 
-    # The right-hand side in plain Python; that the equations are right is for tests/systems/kernels to show.
+    # The right-hand side in plain Python; that the equations are right is for tests/lab/systems/kernels to show.
     def motion(r: int) -> Callable[..., object]:
         unit = (system.nominal_speed, level[r], phase[r], severity[r], load[r], *waves[r])
         return lambda t, s: step(t, *s, unit, system.machine)

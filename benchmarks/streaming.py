@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 import crest
-from crest import rng
+from crest._base import rng
 from crest.background.selection import dilate, selected_count, top_steps
 from crest.background.transience import channel_transience
 from crest.lab.encoders import PointwiseEncoder
+from crest.lab.systems import GearSystem
 from crest.readouts.means import contrast, masked_means
-from crest.systems import GearSystem, Trajectories
+from crest.recordings import Trajectories
 
 SEED = 1000
 REACH = 36

@@ -6,6 +6,8 @@ The wrappers disturb tracing (compile, export) and answer before a public door c
 """
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 # Some virtual machines report bfloat16 matrix instructions that they cannot execute: the process would die.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
@@ -22,16 +24,19 @@ CHECK_SHAPES = os.environ.get("CREST_CHECK_SHAPES", "1") == "1"
 if CHECK_SHAPES:
     from jaxtyping import install_import_hook
 
-    # Not the kernels: numba compiles them itself and must not meet a wrapper. Naming a package covers what is in it.
-    modules = [
-        *(
-            f"crest.{path.stem}"
-            for path in SOURCE.iterdir()
-            if path.stem not in ("__init__", "systems", "ops")
-        ),
-        *(f"crest.ops.{stem}" for stem in ("backends", "fused")),
-        *(f"crest.systems.{path.stem}" for path in (SOURCE / "systems").iterdir() if path.stem != "kernels"),
-    ]
+    def checked(folder: Path) -> Iterator[str]:
+        """Modules below a folder, without kernels: numba compiles them itself and must not meet a wrapper."""
+        for path in sorted(folder.iterdir()):
+            inside = path.is_dir() and any(path.rglob("*.py"))
+            if path.name in ("kernels", "threads.py", "__init__.py") or not (inside or path.suffix == ".py"):
+                continue
+            # Naming a package covers what is in it, kernels too.
+            if inside and any(path.rglob("kernels")):
+                yield from checked(path)
+            else:
+                yield ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+
+    modules = [*checked(SOURCE)]
     # The tower lets an int stand where a float is asked for, as every static checker does.
     install_import_hook(modules, "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from crest._repair import Structure
+from crest._repair.saving import save_weights
+from crest.exchange import Exchange
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import Schedule
-from crest.probes import Exchange
-from crest.repairing import Structure
-from crest.repairing.saving import save_weights
-from crest.systems import Splits, Trajectories
-from crest.systems.recordings.signal_files import read_signal
+from crest.recordings import Splits, Trajectories
+from crest.recordings.signal_files import read_signal
 from crest.theory import TwoChannel
 
 MODULES = (
@@ -28,13 +28,13 @@ MODULES = (
     "crest.background",
     "crest.readouts",
     "crest.remedies",
-    "crest.systems",
-    "crest.systems.recordings",
-    "crest.ops",
-    "crest.auditing",
-    "crest.repairing",
-    "crest.replacement",
-    "crest.watching",
+    "crest.lab.systems",
+    "crest.recordings",
+    "crest.readouts.fast",
+    "crest._audit",
+    "crest._repair",
+    "crest.strangers",
+    "crest._audit",
 )
 MORE = {
     "CreditInEvent": lambda: crest.CreditInEvent,
@@ -161,7 +161,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
     """Arguments by public name."""
     np.save(folder / "a.npy", np.arange(20.0))
     (folder / "table.csv").write_text("file,label,speed,cue,events\na.npy,0.5,s,0.1,1-3\n")
-    crest.systems.save(trajectories(), folder / "data.npz")
+    crest.recordings.save(trajectories(), folder / "data.npz")
     x, y = torch.randn(8, 1, 20), torch.rand(8)
     scored = {"scores": torch.rand(6, 24), "events": events(), "mask": mask()}
     changes = {"function": reads, "inputs": series(), "targets": torch.rand(6), "mask": mask()}
@@ -289,7 +289,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "RunSpec": {
             "system": "gear", "regime": "default", "system_options": {}, "encoder": "pointwise", "encoder_options": {},
             "readout": "crest", "readout_options": {}, "objective": "mse", "objective_options": {}, "remedy": "none",
-            "remedy_options": {}, "seed": 1000, "sizes": crest.systems.Sizes(), "keep": "last", "observe_every": 0,
+            "remedy_options": {}, "seed": 1000, "sizes": crest.lab.systems.Sizes(), "keep": "last", "observe_every": 0,
             "measures": ("traces",), "schedule": None,
         },
         "Trajectories": {
@@ -297,15 +297,15 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             "sample_rate": 1.0, "channels": ("a",), "source": "here", "extra": {"start": np.arange(4)},
         },
         "Splits": {"train": trajectories(), "id": trajectories(), "ood": trajectories()},
-        "GearSystem": fields_of(crest.systems.GearSystem),
-        "ImpactSystem": fields_of(crest.systems.ImpactSystem),
-        "CwruSystem": fields_of(crest.systems.CwruSystem),
+        "GearSystem": fields_of(crest.lab.systems.GearSystem),
+        "ImpactSystem": fields_of(crest.lab.systems.ImpactSystem),
+        "CwruSystem": fields_of(crest.lab.systems.CwruSystem),
         "global_features": {"data": trajectories()},
         "load": {"path": folder / "data.npz", "largest": 2**20},
         "save": {"trajectories": trajectories(), "path": folder / "saved.npz"},
         "make_system": {"system": "gear", "setting": "default"},
         "regime": {"system": "gear", "name": "default"},
-        "read_by_ridge": {"splits": splits(), "features": crest.systems.global_features, "degree": 1},
+        "read_by_ridge": {"splits": splits(), "features": crest.lab.systems.global_features, "degree": 1},
         "load_recordings": {
             "table": folder / "table.csv", "folder": folder, "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"],
             "file": "file", "label": "label", "condition": "speed", "events": "events", "proxy": "cue", "key": None,

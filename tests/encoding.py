@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from crest import rng
+from crest._base import rng
 from crest.lab.encoders import ENCODERS, Encoder, make_encoder
 
 CHANNELS = 3

@@ -118,7 +118,7 @@ def parquet() -> bytes:
 
 
 def trajectories() -> bytes:
-    from crest.systems import Trajectories, save  # noqa: PLC0415
+    from crest.recordings import Trajectories, save  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.npz"
@@ -145,8 +145,8 @@ def in_order(content: bytes) -> bytes:
 
 
 def repaired() -> bytes:
-    from crest.repairing import Structure  # noqa: PLC0415
-    from crest.repairing.saving import WEIGHTS, save_weights  # noqa: PLC0415
+    from crest._repair import Structure  # noqa: PLC0415
+    from crest._repair.saving import WEIGHTS, save_weights  # noqa: PLC0415
     from doors_made import model  # noqa: PLC0415
 
     structure = Structure(
@@ -185,19 +185,19 @@ def record() -> bytes:
 
 
 def reads_signal(path: Path) -> None:
-    from crest.systems.recordings.signal_files import read_signal  # noqa: PLC0415
+    from crest.recordings.signal_files import read_signal  # noqa: PLC0415
 
     read_signal(path, "[xX]*", largest=LARGEST)
 
 
 def reads_table(path: Path) -> None:
-    from crest.systems.recordings import load_recordings  # noqa: PLC0415
+    from crest.recordings import load_recordings  # noqa: PLC0415
 
     load_recordings(path, window=8, sample_rate=10.0, condition="speed", events="events", largest=LARGEST)
 
 
 def reads_trajectories(path: Path) -> None:
-    from crest.systems import load  # noqa: PLC0415
+    from crest.recordings import load  # noqa: PLC0415
 
     load(path, largest=LARGEST)
 
@@ -236,7 +236,7 @@ def reads_record(path: Path) -> None:
 
 
 def reads_columns(path: Path) -> None:
-    from crest.systems.recordings.signal_files import read_signal  # noqa: PLC0415
+    from crest.recordings.signal_files import read_signal  # noqa: PLC0415
 
     read_signal(path, columns=["x"], largest=LARGEST)
 
@@ -499,7 +499,7 @@ def main() -> int:
     import crest.lab.cli.own_model  # noqa: PLC0415
     import crest.lab.runs.checkpoint  # noqa: PLC0415
     import crest.lab.runs.store  # noqa: PLC0415, F401
-    from crest.systems.recordings import mat_files  # noqa: PLC0415
+    from crest.recordings import mat_files  # noqa: PLC0415
 
     mat_files._PATIENCE = 5.0
     bad = False

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from crest.systems.base import Trajectories
-from crest.systems.recordings import load_recordings
+from crest.recordings import load_recordings
+from crest.recordings.trajectories import Trajectories
 
 
 def table(folder: Path, *lines: str) -> Path:

@@ -21,9 +21,9 @@ from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
+from crest.lab.systems import Sizes
 from crest.lab.training import Schedule
 from crest.probes import CreditMeans
-from crest.systems import Sizes
 
 FOREVER = 10**7
 """Epochs of a run that is still going when the test ends it."""

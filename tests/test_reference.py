@@ -42,7 +42,7 @@ def test_every_exported_name_is_in_the_reference_once() -> None:
 
 def test_what_people_import_is_exported() -> None:
     named = {name.public for name in public()}
-    for package in ("crest", "crest.readouts", "crest.probes", "crest.theory", "crest.systems"):
+    for package in ("crest", "crest.readouts", "crest.probes", "crest.theory", "crest.lab.systems"):
         module = importlib.import_module(package)
         values = {f"{package}.{name}": getattr(module, name) for name in module.__all__}
         assert {name for name, value in values.items() if not inspect.ismodule(value)} <= named
@@ -62,7 +62,7 @@ def test_every_exported_name_says_what_it_is() -> None:
 
 def test_every_room_is_on_a_page_or_left_out_on_purpose() -> None:
     # Compiled loops, what renders and what parses: nobody calls them from outside.
-    inside = {"crest.systems.kernels", "crest.ops.kernels", "crest.lab.report", "crest.lab.cli"}
+    inside = {"crest.lab.systems.kernels", "crest.readouts.fast.kernels", "crest.lab.report", "crest.lab.cli"}
     assert set(rooms.packages()) - inside == ON_PAGES
 
 
@@ -74,10 +74,10 @@ def test_modules_that_pages_name_are_in_the_reference() -> None:
 
 
 def test_a_package_tells_where_its_names_are_defined() -> None:
-    names = {name.public: name for name in rooms.exported("crest.systems")}
-    assert names["crest.systems.GearSystem"].home == "crest.systems.gear.GearSystem"
-    assert names["crest.systems.REGIMES"].home == "crest.systems.regimes.REGIMES"
-    assert names["crest.systems.REGIMES"].kind == "autodata"
+    names = {name.public: name for name in rooms.exported("crest.lab.systems")}
+    assert names["crest.lab.systems.GearSystem"].home == "crest.lab.systems.gear.GearSystem"
+    assert names["crest.lab.systems.REGIMES"].home == "crest.lab.systems.regimes.REGIMES"
+    assert names["crest.lab.systems.REGIMES"].kind == "autodata"
 
 
 def test_a_module_tells_what_it_defines_and_not_what_it_imports() -> None:

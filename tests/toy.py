@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from crest.lab.runs.spec import RunSpec
+from crest.lab.systems import Sizes
 from crest.lab.training import Schedule
-from crest.systems import Sizes, Trajectories
+from crest.recordings import Trajectories
 
 STEPS = 24
 

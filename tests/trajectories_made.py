@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from crest.systems.base import Trajectories
+from crest.recordings.trajectories import Trajectories
 
 
 def data(n: int = 6, steps: int = 10) -> Trajectories:

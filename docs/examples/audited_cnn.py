@@ -11,7 +11,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from crest.systems.recordings import load_recordings
+from crest.recordings import load_recordings
 
 WINDOW = 500
 EPOCHS = 80

@@ -18,9 +18,9 @@ class Name(NamedTuple):
     """A public name: where users find it, and where it is defined."""
 
     public: str
-    """Such as `crest.systems.GearSystem`."""
+    """Such as `crest.lab.systems.GearSystem`."""
     home: str
-    """Such as `crest.systems.gear.GearSystem`."""
+    """Such as `crest.lab.systems.gear.GearSystem`."""
     kind: str
     """The directive of autodoc that documents it: autoclass, autofunction or autodata."""
 

@@ -9,7 +9,7 @@
     print(crest.repair(model, train_batches, fit=fit)) # remedies on copies of a trained model, measured and chosen
 
 The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn,
-`LightningWatch` lightning, and `crest.systems` and `Repaired.save` the lab extra. Everything loads on first use.
+`LightningWatch` lightning, and `crest.lab` and `Repaired.save` the lab extra. Everything loads on first use.
 """
 
 import importlib
@@ -17,26 +17,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crest import background as background
-    from crest import ops as ops
+    from crest import exchange as exchange
     from crest import probes, theory
     from crest import readouts as readouts
+    from crest import recordings as recordings
     from crest import remedies as remedies
-    from crest import repairing as repairing
-    from crest import systems as systems
-    from crest.auditing import Audit, audit
-    from crest.candidates import Candidate, Choice
-    from crest.choice import choose
-    from crest.conditions import leave_one_condition_out
-    from crest.estimator import CrestPooler as CrestPooler
+    from crest import strangers as strangers
+    from crest._audit import Audit, Watch, audit
+    from crest._audit.callback import LightningWatch as LightningWatch
+    from crest._repair import Repaired, repair
+    from crest.exchange import (
+        Candidate,
+        Choice,
+        Exchange,
+        choose,
+        exchange_test,
+        leave_one_condition_out,
+    )
     from crest.probes import (
         Credit,
         DeletionCurve,
-        Exchange,
         credit,
         deletion,
         error_without,
         events_at,
-        exchange_test,
         interpolate_out,
         saliency,
         scores_at,
@@ -62,6 +66,8 @@ if TYPE_CHECKING:
         make_readout,
         signal_budget,
     )
+    from crest.readouts.estimator import CrestPooler as CrestPooler
+    from crest.readouts.streaming import StreamingCrest
     from crest.remedies import (
         ExchangeBackground,
         HighPass,
@@ -70,55 +76,30 @@ if TYPE_CHECKING:
         exchange_background,
         reanchor,
     )
-    from crest.repairing import Repaired, repair
-    from crest.replacement import replace_pooling
-    from crest.streaming import StreamingCrest
-    from crest.watching import Watch
-    from crest.watching.callback import LightningWatch as LightningWatch
+    from crest.strangers import replace_pooling
 
 __version__ = "0.1.0"
 
-_PROBES = (
-    "Credit",
-    "DeletionCurve",
-    "Exchange",
-    "credit",
-    "deletion",
-    "error_without",
-    "events_at",
-    "exchange_test",
-    "interpolate_out",
-    "saliency",
-    "scores_at",
-)
-_REMEDIES = (
-    "ExchangeBackground",
-    "HighPass",
-    "JitterLevel",
-    "Reanchored",
-    "exchange_background",
-    "reanchor",
-)
-_MODULES = ("background", "ops", "probes", "readouts", "remedies", "repairing", "systems", "theory")
+_MODULES = ("background", "exchange", "probes", "readouts", "recordings", "remedies", "strangers", "theory")
+_NAMES_OF = {
+    "_audit": ("Audit", "Watch", "audit"),
+    "_audit.callback": ("LightningWatch",),
+    "_repair": ("Repaired", "repair"),
+    "exchange": ("Candidate", "Choice", "Exchange", "choose", "exchange_test", "leave_one_condition_out"),
+    "probes": (
+        "Credit", "DeletionCurve", "credit", "deletion", "error_without", "events_at", "interpolate_out", "saliency",
+        "scores_at",
+    ),
+    "probes.metrics": ("CreditInEvent",),
+    "readouts.estimator": ("CrestPooler",),
+    "readouts.streaming": ("StreamingCrest",),
+    "remedies": (
+        "ExchangeBackground", "HighPass", "JitterLevel", "Reanchored", "exchange_background", "reanchor",
+    ),
+    "strangers": ("replace_pooling",),
+}  # fmt: skip
 # Every name loads on first use: torch takes seconds, and `crest --help` does not need it.
-_ELSEWHERE = {
-    "Audit": "crest.auditing",
-    "Candidate": "crest.candidates",
-    "Choice": "crest.candidates",
-    "CreditInEvent": "crest.probes.metrics",
-    "CrestPooler": "crest.estimator",
-    "LightningWatch": "crest.watching.callback",
-    "StreamingCrest": "crest.streaming",
-    "Watch": "crest.watching",
-    "audit": "crest.auditing",
-    "Repaired": "crest.repairing",
-    "choose": "crest.choice",
-    "leave_one_condition_out": "crest.conditions",
-    "repair": "crest.repairing",
-    "replace_pooling": "crest.replacement",
-    **dict.fromkeys(_PROBES, "crest.probes"),
-    **dict.fromkeys(_REMEDIES, "crest.remedies"),
-}
+_ELSEWHERE = {name: f"crest.{home}" for home, names in _NAMES_OF.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
@@ -135,7 +116,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_ELSEWHERE, *_MODULES, "__version__"})
 
 
-# Without `CreditInEvent`, `CrestPooler`, `LightningWatch` and `systems`: a star import must work where their packages are missing.
+# Without `CreditInEvent`, `CrestPooler` and `LightningWatch`: a star import must work where their packages are missing.
 __all__ = [
     "READOUTS",
     "REFERENCES",

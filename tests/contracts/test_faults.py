@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crest.files import PARTIAL
+from crest._base.files import PARTIAL
 from crest.lab.runs.pack import fold
 from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crest.files import PARTIAL
+from crest._base.files import PARTIAL
 from crest.lab.cli.progress import reason
 from crest.lab.runs.executors import LocalExecutor
 from crest.lab.runs.runner import run
@@ -20,7 +20,7 @@ from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import sweep
 from crest.lab.runs.worker import MORE_MEMORY, NO_MEMORY
-from crest.systems import Sizes
+from crest.lab.systems import Sizes
 from sweeping import Heard, numbers, tiny
 
 pytestmark = [

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from crest.ops import backend
 from crest.readouts import READOUTS, REFERENCES, Readout, make_readout
+from crest.readouts.fast import backend
 
 WIDTH = 6
 VARIANTS: dict[str, dict[str, object]] = {

@@ -18,7 +18,7 @@ from crest.lab.model import Model, make_model
 from crest.probes import Credit, credit
 from crest.probes.batches import BATCH
 from crest.readouts import READOUTS, REFERENCES
-from crest.systems import Splits, Trajectories
+from crest.recordings import Splits, Trajectories
 from toy import toy
 
 ALL = [*READOUTS, *REFERENCES]

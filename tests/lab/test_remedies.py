@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from crest import rng
+from crest._base import rng
 from crest.lab.model import make_model
 from crest.lab.remedies import REMEDIES, make_remedy
+from crest.lab.systems import Sizes, make_system
 from crest.lab.training import Schedule, fit
-from crest.systems import Sizes, make_system
 
 
 def signals() -> torch.Tensor:

@@ -16,10 +16,10 @@ from crest.lab.study_keys import (
     StudyFileError,
     read_study,
 )
+from crest.lab.systems.recordings import RecordingsSystem
 from crest.lab.training import Schedule
 from crest.readouts import READOUTS
-from crest.systems.recordings.splits import IdBy
-from crest.systems.recordings.system import RecordingsSystem
+from crest.recordings.splits import IdBy
 from studies_made import made_study
 
 

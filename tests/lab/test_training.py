@@ -16,8 +16,7 @@ from crest.lab.model import Model, make_model
 from crest.lab.objectives import Batch, Objective, squared_errors
 from crest.lab.training import SCHEDULES, History, Schedule, fit
 from crest.readouts import READOUTS, REFERENCES
-from crest.systems import Splits, Trajectories
-from crest.systems.recordings import load_recordings, split_by_condition
+from crest.recordings import Splits, Trajectories, load_recordings, split_by_condition
 from toy import toy
 
 SHORT = Schedule(epochs=3, batch=8)

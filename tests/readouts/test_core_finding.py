@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import crest.ops
+import crest.readouts.fast
 from crest.readouts import CrestConfig, CrestReadout
 from eventful import lengths_mask, trajectories
 
@@ -79,7 +79,7 @@ def test_plain_torch_turns_the_axes_once_and_takes_the_first_step_off_once(maske
     features = trajectories().requires_grad_()
     mask = lengths_mask(70, [70, 40, 0]) if masked else None
     readout = CrestReadout().double().eval()
-    with crest.ops.backend("torch"), Passes(features.numel()) as passes:
+    with crest.readouts.fast.backend("torch"), Passes(features.numel()) as passes:
         readout(features, mask)
     assert passes.counts["clone"] == 1
     # The first step, the background, and what is selected from all valid steps.

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import crest
+from crest.lab.systems import Sizes, make_system
 from crest.readouts import CrestConfig, CrestReadout, signal_budget
-from crest.systems import Sizes, make_system
 
 
 @pytest.mark.parametrize("system", ["gear", "impact"])

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import crest.ops
+import crest.readouts.fast
 from crest.readouts import READOUTS, CrestReadout
 from crest.readouts.base import Readout
 
@@ -41,7 +41,7 @@ def waits(readout: Readout, *, masked: bool) -> Counter[str]:
     if masked:
         mask = torch.ones(B, T, dtype=torch.bool)
         mask[0, 40:] = False
-    with crest.ops.backend("torch"), Waits() as found:
+    with crest.readouts.fast.backend("torch"), Waits() as found:
         readout(features, mask).sum().backward()
     return found.counts
 

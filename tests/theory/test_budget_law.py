@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crest import rng
+from crest._base import rng
 from crest.theory import (
     TwoChannel,
     anchored_snr,

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from crest import rng
+from crest._base import rng
 from crest.theory import TwoChannel, fit_reader, reader_risk
 
 MODEL = TwoChannel(T=12, epsilon=0.25, s0=1.5, s1=0.7, gamma=0.6)

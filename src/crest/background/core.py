@@ -2,14 +2,14 @@
 
 import torch
 
-from crest.arrays import Features, StepFlags, StepMask, at_least_float32, valid_steps
+from crest._base.arguments import require
+from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32, valid_steps
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 from crest.background.interpolation import interpolate_out
 from crest.background.selection import dilate, selected_count, top_steps
 from crest.background.slow import SIGMA
 from crest.background.transience import channel_transience, transience_profile
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
 
 # our choice: docs/choices.md#backgrounds
 BUDGET = 0.25

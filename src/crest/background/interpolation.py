@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from crest.arrays import StepMask, at_least_float32, valid_steps
-from crest.checks.doors import door
-from crest.checks.tensors import as_flags, as_mask, require_series
+from crest._base.arrays import StepMask, at_least_float32, valid_steps
+from crest._base.doors import door
+from crest._base.tensors import as_flags, as_mask, require_series
 
 
 def nearest_valid(mask: StepMask) -> Tensor:

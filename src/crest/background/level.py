@@ -2,9 +2,9 @@
 
 import torch
 
-from crest.arrays import Features, StepFlags, at_least_float32, valid_steps
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
+from crest._base.arrays import Features, StepFlags, at_least_float32, valid_steps
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 
 
 @door

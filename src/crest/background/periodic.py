@@ -5,11 +5,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, StepFlags, at_least_float32, valid_steps
+from crest._base.arguments import require
+from crest._base.arrays import Features, StepFlags, at_least_float32, valid_steps
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 from crest.background.spectrum import loudest_tone, window_time
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
 
 # The model. Our choice: docs/choices.md#periodic
 _ORDERS = 6

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from crest.arrays import (
+from crest._base.arrays import (
     Features,
     PerProfile,
     Selection,

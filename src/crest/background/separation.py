@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import torch
 
-from crest.arrays import Features, StepFlags, at_least_float32
+from crest._base.arguments import require
+from crest._base.arrays import Features, StepFlags, at_least_float32
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 from crest.background.core import around_core
 from crest.background.level import level
 from crest.background.periodic import periodic
 from crest.background.slow import SIGMA, Background, slow_background
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
 
 
 def _level(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001

@@ -7,10 +7,10 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, StepFlags, at_least_float32
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
+from crest._base.arguments import require
+from crest._base.arrays import Features, StepFlags, at_least_float32
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 
 SIGMA = 6.0
 """How slow the background is unless somebody says otherwise: the deviation of the Gaussian, in steps.

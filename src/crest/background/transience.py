@@ -2,7 +2,7 @@
 
 import torch
 
-from crest.arrays import Features, Pooled, Profile, StepMask, at_least_float32
+from crest._base.arrays import Features, Pooled, Profile, StepMask, at_least_float32
 from crest.background.slow import SIGMA, Background, slow_background
 
 RESIDUAL_GUARD = 1e-12

@@ -4,8 +4,8 @@ import dataclasses
 
 import torch
 
-from crest.arrays import Answers, EventMask, Signals
-from crest.checks.arguments import require_fields
+from crest._base.arguments import require_fields
+from crest._base.arrays import Answers, EventMask, Signals
 from crest.lab.model import Model
 from crest.probes import (
     Credit,
@@ -18,7 +18,7 @@ from crest.probes import (
     rmse_or_error_rate,
 )
 from crest.readouts import CrestReadout
-from crest.systems import Splits, Trajectories
+from crest.recordings import Splits, Trajectories
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from crest import rng
-from crest.arrays import Answers, Counts, EventMask, Pooled, Signals, StridedFeatures
-from crest.checks.arguments import require
+from crest._base import rng
+from crest._base.arguments import require
+from crest._base.arrays import Answers, Counts, EventMask, Pooled, Signals, StridedFeatures
 from crest.lab.encoders import OWN, Encoder, make_encoder
 from crest.probes import events_at
 from crest.readouts import EventReadout, Readout, make_readout

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from crest._base.arguments import require_choice
 from crest.background import SIGMA
-from crest.checks.arguments import require_choice
 from crest.remedies import Augmentation, ExchangeBackground, HighPass, JitterLevel
 
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from crest.checks.arguments import require, require_choice, require_known
+from crest._base.arguments import require, require_choice, require_known
 from crest.lab.own_code import own_code
-from crest.systems.recordings.table import read_table
+from crest.recordings.table import read_table
 
 ENDING = ".toml"
 """By which `crest run` knows the file of a study."""

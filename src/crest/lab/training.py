@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from crest import rng
-from crest.checks.arguments import require, require_choice, require_fields
-from crest.checks.doors import door
+from crest._base import rng
+from crest._base.arguments import require, require_choice, require_fields
+from crest._base.doors import door
 from crest.lab.evaluation import model_error
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, CrossEntropy, MeanSquaredError, Objective
+from crest.recordings import Trajectories
 from crest.remedies import Augmentation
-from crest.systems import Trajectories
 
 Observer = Callable[[int, Model], None]
 """Called with the number of epochs done and a copy of the model: it can look, and changes nothing."""

@@ -17,8 +17,6 @@ from crest.probes.credit import (
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without
 from crest.probes.errors import error_rate, macro_f1, rmse, rmse_or_error_rate
-from crest.probes.exchange import exchange_test
-from crest.probes.exchanged import Exchange
 from crest.probes.rates import events_at, scores_at
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
@@ -28,7 +26,6 @@ __all__ = [
     "Credit",
     "CreditMeans",
     "DeletionCurve",
-    "Exchange",
     "Trace",
     "Traces",
     "batches_of",
@@ -43,7 +40,6 @@ __all__ = [
     "evaluating",
     "event_credit_mass",
     "events_at",
-    "exchange_test",
     "in_batches",
     "interpolate_out",
     "macro_f1",

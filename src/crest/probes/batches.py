@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from crest.checks.arguments import require
-from crest.checks.doors import door_leaving
+from crest._base.arguments import require
+from crest._base.doors import door_leaving
 
 # Memory then does not grow with the number of trajectories. Another size changes no more than the last bits.
 BATCH = 64

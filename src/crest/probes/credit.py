@@ -9,7 +9,7 @@ another gets exactly the chance level, whatever the order of the steps.
 import torch
 from torch import Tensor
 
-from crest.arrays import (
+from crest._base.arrays import (
     Counts,
     EventMask,
     Features,
@@ -21,8 +21,8 @@ from crest.arrays import (
     at_least_float32,
     valid_steps,
 )
-from crest.checks.doors import door
-from crest.checks.tensors import (
+from crest._base.doors import door
+from crest._base.tensors import (
     as_flags,
     as_mask,
     require_finite,

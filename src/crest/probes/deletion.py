@@ -8,11 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from crest.arrays import StepFlags, StepMask, StepScores, at_least_float32, valid_steps
-from crest.background.interpolation import interpolate_out
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import (
+from crest._base.arguments import require
+from crest._base.arrays import StepFlags, StepMask, StepScores, at_least_float32, valid_steps
+from crest._base.doors import door
+from crest._base.tensors import (
     as_flags,
     as_mask,
     as_per_trajectory,
@@ -22,6 +21,7 @@ from crest.checks.tensors import (
     require_series,
     require_tensor,
 )
+from crest.background.interpolation import interpolate_out
 from crest.probes.errors import ErrorOf, are_classes, rmse_or_error_rate
 
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions

@@ -6,9 +6,9 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from crest.arrays import at_least_float32
-from crest.checks.doors import door
-from crest.checks.tensors import as_per_trajectory
+from crest._base.arrays import at_least_float32
+from crest._base.doors import door
+from crest._base.tensors import as_per_trajectory
 
 ErrorOf: TypeAlias = Callable[[Tensor, Tensor], Tensor | float]
 """From predictions (B,) or (B, K) and targets (B,) to one number."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from crest.checks.doors import door
+from crest._base.doors import door
 from crest.probes.credit import credit
 
 try:

@@ -7,10 +7,10 @@ equally long and cover all of them. Where S does not divide T an input step may 
 import torch
 from torch import Tensor
 
-from crest.arrays import StepFlags, StridedEvents, StridedScores, at_least_float32
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import as_flags, require_tensor
+from crest._base.arguments import require
+from crest._base.arrays import StepFlags, StridedEvents, StridedScores, at_least_float32
+from crest._base.doors import door
+from crest._base.tensors import as_flags, require_tensor
 
 
 @door

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from crest.arrays import PerTrajectory, StepScores
+from crest._base.arrays import PerTrajectory, StepScores
 
 # The order in which the paper's figures show them; CiE@1 is the one that carries the chance level.
 LABELS = {"cie": "CiE@1", "precision": "Prec@|E|", "ecm": "ECM"}

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from crest.arrays import StepScores, at_least_float32
-from crest.checks.arguments import require_choice
-from crest.checks.doors import door
-from crest.checks.tensors import predictions, require_series
+from crest._base.arguments import require_choice
+from crest._base.arrays import StepScores, at_least_float32
+from crest._base.doors import door
+from crest._base.tensors import predictions, require_series
 
 _ORDERS = {"l2": 2.0, "l1": 1.0, "max": float("inf")}
 

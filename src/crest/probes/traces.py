@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from crest.arrays import StepScores, valid_steps
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import (
+from crest._base.arguments import require
+from crest._base.arrays import StepScores, valid_steps
+from crest._base.doors import door
+from crest._base.tensors import (
     as_flags,
     as_mask,
     as_per_trajectory,

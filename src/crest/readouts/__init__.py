@@ -3,8 +3,8 @@
 import inspect
 from typing import Any
 
-from crest.checks.arguments import require_choice, require_known
-from crest.checks.doors import door, door_leaving
+from crest._base.arguments import require_choice, require_known
+from crest._base.doors import door, door_leaving
 from crest.readouts.attention import AttentionReadout
 from crest.readouts.base import EventReadout, Readout
 from crest.readouts.config import CrestConfig

@@ -1,6 +1,6 @@
 """Attention pooling with a learned query and dot-product scores."""
 
-from crest.arrays import Features, StepMask, StepScores
+from crest._base.arrays import Features, StepMask, StepScores
 from crest.readouts.base import WeightedReadout, learned_vector, masked_softmax, scaled_scores
 
 

@@ -5,7 +5,8 @@ import abc
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import (
+from crest._base.arguments import require
+from crest._base.arrays import (
     Features,
     Pooled,
     Profile,
@@ -16,8 +17,7 @@ from crest.arrays import (
     at_least_float32,
     valid_steps,
 )
-from crest.checks.arguments import require
-from crest.checks.tensors import (
+from crest._base.tensors import (
     as_mask,
     require_finite,
     require_floating,

@@ -5,7 +5,7 @@ Profiles have time last and any leading axes, so that trajectories, or halves of
 
 import torch
 
-from crest.arrays import PerProfile, Profile, ProfileMask
+from crest._base.arrays import PerProfile, Profile, ProfileMask
 from crest.background.selection import in_order
 from crest.readouts.config import CrestConfig
 

@@ -3,9 +3,9 @@
 import dataclasses
 from typing import Any
 
+from crest._base.arguments import require_fields
 from crest.background.slow import SIGMA
 from crest.background.transience import RESIDUAL_GUARD
-from crest.checks.arguments import require_fields
 
 
 def _paper(value: float, where: str) -> Any:

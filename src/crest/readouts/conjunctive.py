@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import Features, Pooled, StepFlags, StepMask, StepScores, at_least_float32
+from crest._base.arrays import Features, Pooled, StepFlags, StepMask, StepScores, at_least_float32
 from crest.readouts.base import Readout, equal_weights, weighted_sum
 
 

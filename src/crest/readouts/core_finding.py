@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, PerProfile, Pooled, Selection, StepMask, valid_steps
+from crest._base.arrays import Features, PerProfile, Pooled, Selection, StepMask, valid_steps
 from crest.background.selection import RANKING_TIE, dilate, selected_count, top_steps
 from crest.background.slow import Background
 from crest.background.transience import (
@@ -14,11 +14,11 @@ from crest.background.transience import (
     shifted_transience,
     transience_profile,
 )
-from crest.ops import LARGEST_SIGMA, serves
-from crest.ops.fused import Chosen, Residuals, choose_steps, residuals_of
 from crest.readouts.base import Readout
 from crest.readouts.budget import contrast_weight, event_budget, width_and_tail
 from crest.readouts.config import CrestConfig
+from crest.readouts.fast import LARGEST_SIGMA, serves
+from crest.readouts.fast.fused import Chosen, Residuals, choose_steps, residuals_of
 from crest.readouts.run_up import (
     LONGEST,
     LOOKED_AT,

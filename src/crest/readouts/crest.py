@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from crest.arrays import (
+from crest._base.arguments import obeys, require, require_choice
+from crest._base.arrays import (
     Features,
     PerProfile,
     Pooled,
@@ -22,11 +23,10 @@ from crest.arrays import (
 from crest.background.selection import vote_count
 from crest.background.separation import background_of
 from crest.background.transience import from_first_step, transience_profile
-from crest.checks.arguments import obeys, require, require_choice
-from crest.ops.fused import Chosen, pool_chosen
 from crest.readouts.base import checked_inputs
 from crest.readouts.config import CrestConfig
 from crest.readouts.core_finding import CoreFinder
+from crest.readouts.fast.fused import Chosen, pool_chosen
 from crest.readouts.means import contrast, share_over_steps, shifted_means
 from crest.readouts.run_up import RunUp, both_ends, end_profile, enough_for_a_run_up, run_up_steps
 from crest.readouts.running import RunningBudget

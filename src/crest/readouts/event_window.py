@@ -2,8 +2,8 @@
 
 import torch
 
-from crest.arrays import Features, Pooled, StepFlags, StepScores, valid_steps
-from crest.checks.tensors import as_flags
+from crest._base.arrays import Features, Pooled, StepFlags, StepScores, valid_steps
+from crest._base.tensors import as_flags
 from crest.readouts.base import EventReadout, checked_inputs, equal_weights, weighted_sum
 
 

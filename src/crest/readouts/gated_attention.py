@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from crest.arrays import Features, StepMask, StepScores
+from crest._base.arrays import Features, StepMask, StepScores
 from crest.readouts.base import WeightedReadout, masked_softmax
 
 

@@ -1,6 +1,6 @@
 """The last valid step: the usual readout of a recurrent encoder."""
 
-from crest.arrays import Features, StepMask, StepScores
+from crest._base.arrays import Features, StepMask, StepScores
 from crest.readouts.base import WeightedReadout
 
 

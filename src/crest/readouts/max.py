@@ -2,7 +2,7 @@
 
 import torch
 
-from crest.arrays import Features, Pooled, StepFlags, StepScores, at_least_float32
+from crest._base.arrays import Features, Pooled, StepFlags, StepScores, at_least_float32
 from crest.readouts.base import Readout
 
 

@@ -1,6 +1,6 @@
 """Mean over valid steps: the pooled reader of Proposition 1."""
 
-from crest.arrays import Features, StepMask, StepScores
+from crest._base.arrays import Features, StepMask, StepScores
 from crest.readouts.base import WeightedReadout, equal_weights
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, Pooled, Selection, StepMask, at_least_float32, valid_steps
+from crest._base.arrays import Features, Pooled, Selection, StepMask, at_least_float32, valid_steps
 from crest.background.transience import from_first_step
 
 

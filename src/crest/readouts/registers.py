@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from crest.arrays import Features, Pooled, StepFlags, StepScores
-from crest.checks.arguments import require
+from crest._base.arguments import require
+from crest._base.arrays import Features, Pooled, StepFlags, StepScores
 from crest.readouts.base import Readout, learned_vector, masked_softmax, scaled_scores, weighted_sum
 
 

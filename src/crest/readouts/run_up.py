@@ -8,12 +8,12 @@ from an average around each step: an average is off at the ends of every slope.
 import torch
 from torch import Tensor
 
-from crest.arrays import Features, Profile, ProfileMask, StepMask
+from crest._base.arguments import obeys
+from crest._base.arrays import Features, Profile, ProfileMask, StepMask
 from crest.background.slow import local_line
 from crest.background.transience import RESIDUAL_FLOOR, channel_transience, transience_profile
-from crest.checks.arguments import obeys
-from crest.ops import serves
-from crest.ops.fused import residuals_of
+from crest.readouts.fast import serves
+from crest.readouts.fast.fused import residuals_of
 from crest.readouts.running import RunningAverages
 
 # our choice: docs/choices.md#run-up

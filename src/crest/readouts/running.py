@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import PerProfile, StepMask, at_least_float32
+from crest._base.arrays import PerProfile, StepMask, at_least_float32
 
 
 class RunningAverages(nn.Module):

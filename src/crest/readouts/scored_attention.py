@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from crest.arrays import Features, StepMask, StepScores
+from crest._base.arrays import Features, StepMask, StepScores
 from crest.readouts.base import WeightedReadout, masked_softmax
 
 

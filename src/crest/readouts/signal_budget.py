@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_finite, require_series
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_finite, require_series
 from crest.readouts.budget import event_budget
 from crest.readouts.config import CrestConfig
 from crest.readouts.crest import CrestReadout

@@ -2,8 +2,8 @@
 
 import torch
 
-from crest.arrays import Features, StepMask, StepScores
-from crest.checks.arguments import require
+from crest._base.arguments import require
+from crest._base.arrays import Features, StepMask, StepScores
 from crest.readouts.base import WeightedReadout, learned_vector, masked_softmax, scaled_scores
 
 

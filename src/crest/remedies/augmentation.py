@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import default_collate, get_worker_info
 
-from crest.arrays import Signals, StepMask
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
+from crest._base.arguments import require
+from crest._base.arrays import Signals, StepMask
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 
 
 @door

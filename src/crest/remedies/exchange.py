@@ -5,13 +5,13 @@ from typing import Literal, TypeAlias, get_args
 import torch
 from torch import Tensor
 
-from crest.arrays import Signals, StepFlags, StepMask, valid_steps
+from crest._base.arguments import require, require_choice
+from crest._base.arrays import Signals, StepFlags, StepMask, valid_steps
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 from crest.background.interpolation import nearest_valid, values_at
 from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
-from crest.checks.arguments import require, require_choice
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
 from crest.remedies.augmentation import Augmentation
 from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
 

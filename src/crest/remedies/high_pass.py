@@ -3,13 +3,13 @@
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import at_least_float32
+from crest._base.arguments import require
+from crest._base.arrays import at_least_float32
+from crest._base.doors import door
+from crest._base.tensors import as_mask, require_series
 from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
 from crest.background.transience import from_first_step
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import as_mask, require_series
 
 # What these leave does not depend on the level. Without it nothing of a small transient on a large level is rounded away.
 _TAKES_LEVEL = ("level", "slow", "core")

@@ -2,9 +2,9 @@
 
 import torch
 
-from crest.arrays import Signals, StepMask, valid_steps
-from crest.checks.arguments import require
-from crest.checks.doors import door
+from crest._base.arguments import require
+from crest._base.arrays import Signals, StepMask, valid_steps
+from crest._base.doors import door
 from crest.remedies.augmentation import Augmentation
 from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
 

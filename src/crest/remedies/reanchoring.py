@@ -7,16 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from crest.batch_parts import BatchKeys, as_batches
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.checks.tensors import require_finite
+from crest._base.arguments import require
+from crest._base.doors import door
+from crest._base.tensors import require_finite
 from crest.readouts.config import CrestConfig
 from crest.readouts.crest import CrestReadout
-from crest.remedies.capture import Captured, captured, part_at
 from crest.remedies.reanchored import BudgetChoice, Reanchored, TriedBudget
 from crest.remedies.ridge import RidgeFit, fit_ridge
-from crest.replacement import Layout, replace_pooling, slot_for
+from crest.strangers import Layout, replace_pooling, slot_for
+from crest.strangers.batch_parts import BatchKeys, as_batches
+from crest.strangers.capture import Captured, captured, part_at
 
 CANDIDATE_BUDGETS: tuple[BudgetChoice, ...] = ("pooled", "trajectory", 0.05, 0.1, 0.2)
 """Budgets that `reanchor` tries. Our choice: docs/choices.md#reanchoring"""

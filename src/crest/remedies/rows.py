@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from crest.arrays import Signals, StepMask, at_least_float32
+from crest._base.arrays import Signals, StepMask, at_least_float32
 
 
 def random_numbers(

@@ -7,9 +7,9 @@ Arguments are numbers or arrays and broadcast.
 
 import numpy as np
 
-from crest.checks.arguments import as_numbers
-from crest.checks.doors import door
-from crest.floats import Floats, Numbers, Values
+from crest._base.arguments import as_numbers
+from crest._base.doors import door
+from crest._base.floats import Floats, Numbers, Values
 from crest.theory.dilution import risk_ood_from_snr
 from crest.theory.reach import as_cue, as_noise, as_sparsity, as_steps
 

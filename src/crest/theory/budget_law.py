@@ -5,9 +5,9 @@ It speaks of the event channel alone. Arguments are numbers or arrays and broadc
 
 import numpy as np
 
-from crest.checks.arguments import require
-from crest.checks.doors import door
-from crest.floats import Floats, Numbers, Values
+from crest._base.arguments import require
+from crest._base.doors import door
+from crest._base.floats import Floats, Numbers, Values
 from crest.theory.anchoring import anchored_snr
 from crest.theory.reach import as_noise, as_steps
 from crest.theory.two_channel import fit_reader, reader_risk

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crest.checks.doors import door
-from crest.floats import Numbers, Values
+from crest._base.doors import door
+from crest._base.floats import Numbers, Values
 from crest.theory.reach import as_cue, as_noise, as_ratio, as_sparsity, as_steps
 
 

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from crest.checks.arguments import as_numbers, require
-from crest.floats import Numbers
+from crest._base.arguments import as_numbers, require
+from crest._base.floats import Numbers
 
 _Array: TypeAlias = npt.NDArray[np.float64]
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crest.checks.arguments import require, require_fields, require_shape
-from crest.checks.doors import door
-from crest.floats import Floats
+from crest._base.arguments import require, require_fields, require_shape
+from crest._base.doors import door
+from crest._base.floats import Floats
 
 
 class TwoChannelSample(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crest.lab.cli.own_windows import own_windows
-from crest.systems.recordings.gathering import Wanted
+from crest.recordings.gathering import Wanted
 
 
 @pytest.fixture

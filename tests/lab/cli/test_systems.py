@@ -6,7 +6,7 @@ import pytest
 from commands import Command, run
 from crest.lab.cli import systems
 from crest.lab.cli.console import words_aside
-from crest.systems.regimes import SETTINGS
+from crest.lab.systems.regimes import SETTINGS
 
 
 def test_show_draws_and_reads_a_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,7 +104,7 @@ def test_lists_are_words_on_the_command_line_and_lists_in_a_study() -> None:
 
 def test_every_argument_that_a_message_spells_in_python_is_an_option_or_a_key() -> None:
     """What recordings are refused for reaches a terminal: each `name=value` there must have its spelling for people."""
-    folder = SOURCE / "systems" / "recordings"
+    folder = SOURCE / "recordings"
     spelt = {
         (path.name, found["name"])
         for path in sorted(folder.glob("*.py"))

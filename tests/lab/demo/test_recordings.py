@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from crest.lab.demo.recordings import intervals, read_recordings, write_recordings
-from crest.systems import Splits, Trajectories
-from crest.systems.recordings.windows import event_steps
+from crest.recordings import Splits, Trajectories
+from crest.recordings.windows import event_steps
 
 STEPS, CHANNELS = 20, ("a", "b")
 

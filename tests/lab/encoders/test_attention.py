@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from crest import rng
+from crest._base import rng
 from crest.lab.encoders import AttentionEncoder
 from crest.lab.encoders.attention import sinusoids
 from encoding import CHANNELS, build, signals

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from crest._pages.colours import COLOURS
 from crest.lab.evidence import CATALOG, experiments_of
 from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.main import MAIN_EXPERIMENT
@@ -13,7 +14,6 @@ from crest.lab.evidence.names import SYSTEM_NAMES
 from crest.lab.evidence.shown import Chart, Piece
 from crest.lab.report.formats import markdown
 from crest.lab.runs.store import Store
-from crest.pages.colours import COLOURS
 from evidence_made import duel, shown, write
 
 

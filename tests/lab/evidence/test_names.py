@@ -1,7 +1,7 @@
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.names import ENCODER_NAMES, READOUT_NAMES, SYSTEM_NAMES, named
+from crest.lab.systems import SYSTEMS
 from crest.readouts import READOUTS, REFERENCES
-from crest.systems import SYSTEMS
 
 
 def test_every_system_has_a_name_and_only_keys_have_one() -> None:

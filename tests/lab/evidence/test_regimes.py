@@ -4,7 +4,7 @@ import pytest
 
 from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
 from crest.lab.runs.spec import RunSpec
-from crest.systems import OUTSIDE, REGIMES
+from crest.lab.systems import OUTSIDE, REGIMES
 from evidence_made import Numbers, claims, shown, verdicts
 
 

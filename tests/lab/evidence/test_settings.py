@@ -9,8 +9,8 @@ from crest.lab.evidence.settings import (
     THREE,
     headline_runs,
 )
+from crest.lab.systems import SYSTEMS
 from crest.readouts import READOUTS, REFERENCES
-from crest.systems import SYSTEMS
 
 
 def test_reported_seeds_are_nested_and_below_those_of_development() -> None:

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from crest.auditing import audit
+from crest._audit import audit
 from crest.lab.evidence.shown import Shown, Table
 from crest.lab.report.page import page
 from packed_made import ragged

@@ -7,9 +7,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from crest._pages.colours import COLOURS, SYMBOLS
 from crest.lab.evidence.shown import Chart
 from crest.lab.report.pictures import MARKERS, picture, table_picture
-from crest.pages.colours import COLOURS, SYMBOLS
 from report_made import bar_panel, chart, line_panel, table
 
 

@@ -1,8 +1,8 @@
 import dataclasses
 
+from crest._pages.colours import COLOURS
 from crest.lab.evidence.shown import Mark, Panel, Series
 from crest.lab.report.plotly_charts import plotly_figure
-from crest.pages.colours import COLOURS
 from report_made import bar_panel, chart, line_panel
 
 

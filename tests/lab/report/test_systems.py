@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from crest.lab.report.systems import system_figure
-from crest.systems import Sizes, regime
+from crest.lab.systems import Sizes, regime
 
 
 @pytest.mark.parametrize("system", ["gear", "impact"])

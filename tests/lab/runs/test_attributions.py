@@ -14,7 +14,7 @@ from crest.lab.model import Model
 from crest.lab.runs.attributions import measured_attributions
 from crest.probes import credit_of_scores
 from crest.readouts import REFERENCES, AttentionReadout, MeanReadout
-from crest.systems import Trajectories
+from crest.recordings import Trajectories
 
 T = 24
 

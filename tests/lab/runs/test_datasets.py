@@ -14,7 +14,8 @@ import pytest
 from crest.lab.runs import datasets
 from crest.lab.runs.datasets import shared_folder, splits_of
 from crest.lab.runs.spec import RunSpec
-from crest.systems import GearSystem, Sizes, Splits
+from crest.lab.systems import GearSystem, Sizes
+from crest.recordings import Splits
 from toy import TINY, tiny_spec
 
 MAKE = datasets._make

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from crest import rng
+from crest._base import rng
 from crest.background.transience import channel_transience
 from crest.lab.encoders import Encoder
 from crest.lab.model import Model, make_model
@@ -32,7 +32,7 @@ from crest.readouts import (
     MaxReadout,
     MeanReadout,
 )
-from crest.systems import Splits, Trajectories
+from crest.recordings import Splits, Trajectories
 from toy import STEPS, toy
 
 T = 20

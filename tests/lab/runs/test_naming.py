@@ -14,10 +14,10 @@ from crest.lab.runs import naming
 from crest.lab.runs import spec as spec_module
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
+from crest.lab.systems import SYSTEMS, CwruSystem, Sizes
+from crest.lab.systems.cwru.files import RecordingFile
 from crest.lab.training import Schedule
 from crest.readouts import CrestConfig, CrestReadout
-from crest.systems import SYSTEMS, CwruSystem, Sizes
-from crest.systems.cwru.files import RecordingFile
 from places import RESULTS
 
 PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from crest.files import PARTIAL
+from crest._base.files import PARTIAL
 from crest.lab.runs import pack
 from crest.lab.runs.pack import Folded, fold
 from crest.lab.runs.packed import RECORDS, TRACES, Packed, line_of

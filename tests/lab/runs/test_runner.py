@@ -24,7 +24,7 @@ from crest.lab.runs.runner import commit, peak_memory, run, versions
 from crest.lab.runs.spec import MEASURES
 from crest.lab.training import Schedule
 from crest.readouts import READOUTS, REFERENCES
-from crest.systems import Splits, Trajectories
+from crest.recordings import Splits, Trajectories
 from toy import TINY, tiny_spec
 
 NUMBERS = (

@@ -14,9 +14,9 @@ from crest.lab.encoders import ENCODERS, PointwiseEncoder
 from crest.lab.objectives import OBJECTIVES, GroupDro
 from crest.lab.runs import spec as spec_module
 from crest.lab.runs.spec import RunSpec
+from crest.lab.systems import SYSTEMS, GearSystem, Sizes, make_system
 from crest.lab.training import SCHEDULES, Schedule
 from crest.readouts import READOUTS, REFERENCES, CrestConfig, CrestReadout, signal_budget
-from crest.systems import SYSTEMS, GearSystem, Sizes, make_system
 from toy import tiny_spec, toy
 
 

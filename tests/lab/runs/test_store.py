@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from crest.files import PARTIAL
+from crest._base.files import PARTIAL
 from crest.lab.runs.store import Store
 from lab.runs.machine import Workers, mount
 from lab.runs.store_worker import record

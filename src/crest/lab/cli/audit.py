@@ -108,10 +108,10 @@ def audit_model(
     """
     import torch
 
-    from crest.auditing import audit
-    from crest.checks.arguments import require
+    from crest._audit import audit
+    from crest._base.arguments import require
     from crest.lab.cli.own_windows import own_windows
-    from crest.systems.recordings.gathering import Wanted
+    from crest.recordings.gathering import Wanted
 
     words_aside(json)
     require("trajectories", trajectories, "be a whole number, 2 or more")

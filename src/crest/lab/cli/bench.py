@@ -37,7 +37,7 @@ def bench(
         A file for a chart of the readouts over T.
     """
     # Not at the top: help needs no NumPy.
-    from crest.checks.arguments import require_choice  # noqa: PLC0415
+    from crest._base.arguments import require_choice  # noqa: PLC0415
 
     # The scripts are beside src in a source tree, and inside the package where it is installed.
     package = Path(crest.__file__).parent

@@ -25,7 +25,7 @@ def fetch_data(name: Literal["cwru"], /, *, from_dir: Path | None = None, folder
     folder
         Where to put them. Default: the folder in the environment variable CREST_DATA, else a cache folder.
     """
-    from crest.systems.cwru import files as cwru_files
+    from crest.lab.systems.cwru import files as cwru_files
 
     console.print(f"{name}: {cwru_files.fetch_recordings(folder, from_dir=from_dir)}", markup=False)
 
@@ -43,7 +43,7 @@ def check_data(name: Literal["cwru"], /, *, folder: Path | None = None, json: bo
     json
         Print the state of each file as JSON.
     """
-    from crest.systems.cwru import files as cwru_files
+    from crest.lab.systems.cwru import files as cwru_files
 
     words_aside(json)
     states = cwru_files.check_recordings(folder)

@@ -61,7 +61,7 @@ def _version(package: str) -> str | None:
 
 
 def _bearings() -> str:
-    from crest.systems.cwru import files as cwru_files
+    from crest.lab.systems.cwru import files as cwru_files
 
     states = cwru_files.check_recordings(None)
     present = sum(state.state == "present" for state in states)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from crest.systems.base import Trajectories
-from crest.systems.recordings.gathering import Gathered, Wanted, gathered_recordings
-from crest.systems.recordings.loading import joined, padded
+from crest.recordings.gathering import Gathered, Wanted, gathered_recordings
+from crest.recordings.loading import joined, padded
+from crest.recordings.trajectories import Trajectories
 
 _LISTED = 5
 """So many classes that nobody named are listed: a column of numbers would have hundreds."""

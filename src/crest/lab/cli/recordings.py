@@ -88,8 +88,8 @@ def check_table(
     json
         Print JSON.
     """
-    from crest.systems.recordings.gathering import Wanted, gathered_recordings
-    from crest.systems.recordings.inventory import Division, inventory
+    from crest.recordings.gathering import Wanted, gathered_recordings
+    from crest.recordings.inventory import Division, inventory
 
     if ood is not None and (condition is None or window is None):
         raise ValueError("ood must come with --condition and --window, which say what is divided")

@@ -74,7 +74,7 @@ def report(
     if not folder.is_dir():
         raise ValueError(f"folder must have the records of runs, but {folder} is not a folder: {what_to_do}")
 
-    from crest.files import whole_file
+    from crest._base.files import whole_file
     from crest.lab.report import formats
     from crest.lab.runs.store import Store
 

@@ -35,7 +35,7 @@ def require_experiments(names: Sequence[str]) -> None:
 
     It takes a fraction of a second: neither torch nor the catalog is loaded for it.
     """
-    from crest.checks.arguments import require_choice
+    from crest._base.arguments import require_choice
     from crest.lab.study_keys import ENDING, read_study
 
     for name in names:

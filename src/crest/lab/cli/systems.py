@@ -11,7 +11,7 @@ from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.output import require_output
 
 if TYPE_CHECKING:
-    from crest.systems import Splits
+    from crest.recordings import Splits
 
 systems_app = App(
     name="systems", help="Look at the systems: what they are, and how well simple readers read them."
@@ -32,7 +32,7 @@ def list_systems(*, json: bool = False) -> None:
     json
         Print them as JSON.
     """
-    from crest.systems.regimes import SETTINGS
+    from crest.lab.systems.regimes import SETTINGS
 
     if json:
         print_json(SETTINGS)
@@ -75,7 +75,7 @@ def show_system(
     json
         Print the numbers as JSON.
     """
-    from crest.checks.arguments import require
+    from crest._base.arguments import require
     from crest.lab.report.systems import system_figure
 
     if system is None:
@@ -102,8 +102,8 @@ def show_system(
 
 def _splits(system: str, regime: str, seed: int, folder: Path | None, path: Path) -> "Splits":
     """The data, after everything that was typed has been looked at."""
-    from crest.checks.arguments import require_choice
-    from crest.systems import SYSTEMS, Sizes, make_system
+    from crest._base.arguments import require_choice
+    from crest.lab.systems import SYSTEMS, Sizes, make_system
 
     require_choice("system", system, SYSTEMS)
     if system != "cwru" and folder is not None:
@@ -115,8 +115,8 @@ def _splits(system: str, regime: str, seed: int, folder: Path | None, path: Path
 
 def _simulator_readers(system: str, splits: "Splits") -> list[tuple[str, float, float]]:
     """What read, by ridge regression, with its ID and OOD error."""
-    from crest.systems import global_features, read_by_ridge
-    from crest.systems.decodability import EVENT_FEATURES
+    from crest.lab.systems import global_features, read_by_ridge
+    from crest.lab.systems.decodability import EVENT_FEATURES
 
     readers = (("events", EVENT_FEATURES[system]), ("global statistics", global_features))
     found = [(name, read_by_ridge(splits, features)) for name, features in readers]
@@ -124,6 +124,6 @@ def _simulator_readers(system: str, splits: "Splits") -> list[tuple[str, float, 
 
 
 def _bearing_readers(splits: "Splits") -> list[tuple[str, float, float]]:
-    from crest.systems.cwru.rms_baselines import rms_baselines
+    from crest.lab.systems.cwru.rms_baselines import rms_baselines
 
     return [(f"log-RMS alone, {one.reader} reader", one.id, one.ood) for one in rms_baselines(splits)]

@@ -41,7 +41,7 @@ def verify_records(
     json
         Print the runs and what differs as JSON.
     """
-    from crest.checks.arguments import require
+    from crest._base.arguments import require
     from crest.lab.cli.progress import progress
     from crest.lab.runs import verify as verifying
     from crest.lab.runs.executors import LocalExecutor

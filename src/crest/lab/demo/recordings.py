@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from crest.files import whole_file
-from crest.systems.base import Splits, Tensors, Trajectories
-from crest.systems.recordings import load_recordings
+from crest._base.files import whole_file
+from crest.recordings import load_recordings
+from crest.recordings.trajectories import Splits, Tensors, Trajectories
 
 # What the column `set` says of a recording.
 _TRAINING, _HELD_OUT, _FIELD = "training", "held out", "field"

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import crest
-from crest.auditing import Audit, audit
-from crest.files import whole_file
+from crest._audit import Audit, audit
+from crest._base.files import whole_file
+from crest._base.rng import scope
+from crest._repair import AS_IT_IS, Repaired, repair
+from crest.exchange import exchange_test
 from crest.lab.demo.network import GearCnn, train
 from crest.lab.demo.recordings import DemoData, read_recordings, write_recordings
-from crest.probes import exchange_test
-from crest.repairing import AS_IT_IS, Repaired, repair
-from crest.rng import scope
-from crest.systems import GearSystem, Sizes
+from crest.lab.systems import GearSystem, Sizes
 
 _BATCH = 32  # our choice: docs/choices.md#demo
 REMEDIES_TRIED = ("re-anchored", "AC coupling", "high-pass", "exchange", "core exchange")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crest.checks.arguments import require_choice
+from crest._base.arguments import require_choice
 from crest.lab.encoders.attention import AttentionEncoder
 from crest.lab.encoders.base import WIDTH, Encoder
 from crest.lab.encoders.cnn import CnnEncoder

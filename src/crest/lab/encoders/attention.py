@@ -6,8 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import Features, Signals
-from crest.checks.arguments import require_choice
+from crest._base.arguments import require_choice
+from crest._base.arrays import Features, Signals
 from crest.lab.encoders.base import WIDTH, Encoder
 from crest.lab.encoders.transformer_layer import TransformerLayer, rotary_turns
 

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from torch import nn
 
-from crest.arrays import Signals, StridedFeatures
-from crest.checks.arguments import require
+from crest._base.arguments import require
+from crest._base.arrays import Signals, StridedFeatures
 
 WIDTH = 32
 """Feature channels D of every encoder, so that readouts and heads are the same size everywhere.

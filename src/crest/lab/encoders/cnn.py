@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from crest.arrays import Signals, StridedFeatures
+from crest._base.arrays import Signals, StridedFeatures
 from crest.lab.encoders.base import WIDTH, Encoder
 
 

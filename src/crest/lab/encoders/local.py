@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from crest.arrays import Features, Signals
+from crest._base.arrays import Features, Signals
 from crest.lab.encoders.base import WIDTH, Encoder
 
 

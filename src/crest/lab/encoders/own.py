@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import Signals, StridedFeatures
-from crest.checks.arguments import require
+from crest._base.arguments import require
+from crest._base.arrays import Signals, StridedFeatures
 from crest.lab.encoders.base import Encoder
 from crest.lab.own_code import OwnCode, in_one_sentence, own_function
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from crest.arrays import Features, Signals
+from crest._base.arrays import Features, Signals
 from crest.lab.encoders.base import WIDTH, Encoder
 from crest.lab.encoders.few_channels import FewChannelLinear
 

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from crest.arrays import Signals
+from crest._base.arrays import Signals
 from crest.lab.encoders.few_channels import few_channel_map
-from crest.ops import serves
-from crest.ops.kernels.recurrence import states_backward, states_forward
+from crest.readouts.fast import serves
+from crest.readouts.fast.kernels.recurrence import states_backward, states_forward
 
 _WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
@@ -21,7 +21,7 @@ class CompiledGru(nn.GRU):
     """One layer of `torch.nn.GRU`, forward in time and batch first, from a state of zero: same weights, same answer up to rounding.
 
     In float32 on a CPU its steps are compiled; they have no second derivative. Elsewhere, under autocast, in exported graphs, under
-    `torch.func` and with `crest.ops.backend("torch")` PyTorch's own run.
+    `torch.func` and with `crest.readouts.fast.backend("torch")` PyTorch's own run.
 
     Example:
         >>> layer, x = CompiledGru(3, 4), torch.randn(2, 10, 3)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from crest.arrays import Features
+from crest._base.arrays import Features
 
 BASE = 10000.0
 """Longest wavelength of rotary positions over 2 pi, as in RoFormer (Su et al. 2021)."""

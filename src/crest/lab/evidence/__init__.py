@@ -1,6 +1,6 @@
 """The evidence: one file for each table or figure of the paper, with its runs, its claims and what it shows."""
 
-from crest.checks.arguments import require_choice
+from crest._base.arguments import require_choice
 from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
 from crest.lab.evidence.audited import AUDIT_EXPERIMENT
 from crest.lab.evidence.baselines import BASELINES_EXPERIMENT

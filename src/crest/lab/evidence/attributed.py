@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from scipy.stats import rankdata, spearmanr
 
+from crest._base.rng import generator
+from crest.exchange.two_way import Array
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import named
 from crest.lab.evidence.shown import BEYOND, Claim, Table
 from crest.lab.runs.record import Record
-from crest.probes.two_way import Array
-from crest.rng import generator
 
 # our choice: docs/choices.md#audit-answers
 _AS_WELL = 0.1

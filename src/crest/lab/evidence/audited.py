@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crest.auditing.verdict import FOLLOWS, AuditVerdict, verdict_of
+from crest._audit.verdict import FOLLOWS, AuditVerdict, verdict_of
 from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named

@@ -21,7 +21,7 @@ from crest.lab.evidence.shown import BEYOND, Chart, Claim, Shown, Table
 from crest.lab.evidence.stats import paired
 from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
-from crest.systems import GearSystem, ImpactSystem
+from crest.lab.systems import GearSystem, ImpactSystem
 
 _CLAIM = Claim(
     text="With a GRU on SG-Drive, CREST is well below last state, ERM and group DRO",

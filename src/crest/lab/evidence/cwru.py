@@ -14,8 +14,8 @@ from crest.lab.runs.grid import grid
 from crest.lab.runs.naming import naming
 from crest.lab.runs.record import Record
 from crest.lab.runs.study import Study
-from crest.systems import CwruSystem, make_system
-from crest.systems.cwru.rms_baselines import rms_baselines
+from crest.lab.systems import CwruSystem, make_system
+from crest.lab.systems.cwru.rms_baselines import rms_baselines
 
 _SPLITS = {"default": "held load", "bearing": "held bearing"}
 _HEADER = ("split", "readout", "ID", "OOD", "ΔOOD", "CiE@1", "chance", "seeds")

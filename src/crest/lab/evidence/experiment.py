@@ -11,7 +11,7 @@ from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.study import Study
-from crest.systems import Sizes
+from crest.lab.systems import Sizes
 
 
 class Found:

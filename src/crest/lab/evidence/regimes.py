@@ -10,7 +10,7 @@ from crest.lab.evidence.names import named
 from crest.lab.evidence.settings import FORMS, HEADLINE_SYSTEMS, ONE
 from crest.lab.evidence.shown import Chart, Claim, Panel, Shown, Table
 from crest.lab.runs.grid import grid
-from crest.systems import OUTSIDE, REGIMES, Sizes
+from crest.lab.systems import OUTSIDE, REGIMES, Sizes
 
 _Duels: TypeAlias = Mapping[str, Mapping[str, Contest | None]]
 """CREST against attention, by system and regime; None while runs are missing."""

@@ -4,7 +4,7 @@ import dataclasses
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from crest.choice import choose
+from crest.exchange.rule import choose
 from crest.lab.evidence.compare import percent
 from crest.lab.evidence.remedy_runs import (
     PLAIN,

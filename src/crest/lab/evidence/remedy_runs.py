@@ -6,16 +6,16 @@ import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from crest.exchange.measurement import TRAJECTORIES
+from crest.exchange.result import Exchange
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
 from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
+from crest.lab.systems import Sizes
 from crest.lab.training import SCHEDULES
-from crest.probes.exchange import TRAJECTORIES
-from crest.probes.exchanged import Exchange
-from crest.systems import Sizes
 
 # Half of the training trajectories: some four hundred models must not take more than an evening.
 # our choice: docs/choices.md#evidence

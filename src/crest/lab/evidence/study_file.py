@@ -16,11 +16,11 @@ from crest.lab.evidence.study_shown import Contender, show_study
 from crest.lab.own_code import own_code
 from crest.lab.runs.spec import RunSpec
 from crest.lab.study_keys import REANCHOR, STUDY_PARTS, StudyFileError, read_study, study_places
+from crest.lab.systems import Sizes
+from crest.lab.systems.recordings import MOST_WINDOWS, RecordingsSystem
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES
-from crest.systems import Sizes
-from crest.systems.recordings.labels import class_names
-from crest.systems.recordings.system import MOST_WINDOWS, RecordingsSystem
-from crest.systems.recordings.table import read_table
+from crest.recordings.labels import class_names
+from crest.recordings.table import read_table
 
 STUDY_REMEDIES: dict[str, dict[str, Any]] = {
     "none": {},

@@ -5,8 +5,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crest.candidates import Choice
-from crest.choice import choose
+from crest.exchange.candidates import Choice
+from crest.exchange.result import LEARNT
+from crest.exchange.rule import choose
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
 from crest.lab.evidence.remedy_runs import ModelOutcome, mean_of, tested
@@ -14,7 +15,6 @@ from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Ta
 from crest.lab.evidence.stats import Spread
 from crest.lab.runs.record import Record
 from crest.lab.study_keys import REANCHOR
-from crest.probes.exchanged import LEARNT
 
 _REMEDY_WORDS = {
     "ac_coupling": "AC coupling",

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from crest import rng
+from crest._base import rng
 from crest.lab.runs.study import Study
 from crest.theory import (
     TwoChannel,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crest.checks.arguments import require_choice
+from crest._base.arguments import require_choice
 from crest.lab.objectives.base import Batch, CrossEntropy, MeanSquaredError, Objective, squared_errors
 from crest.lab.objectives.physics import EquationOfMotion
 from crest.lab.objectives.proxy_groups import GroupDro, InvariantRisk, LastLayerAgain

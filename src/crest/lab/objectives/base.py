@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from crest.arrays import EventMask, PerTrajectory, Signals
+from crest._base.arrays import EventMask, PerTrajectory, Signals
 from crest.lab.model import Model
 from crest.probes.errors import are_classes
 from crest.readouts import EventReadout

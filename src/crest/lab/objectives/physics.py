@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from crest.checks.arguments import require
+from crest._base.arguments import require
 from crest.lab.model import Model
 from crest.lab.objectives.base import Batch, Objective
 

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from crest.arrays import PerTrajectory
-from crest.checks.arguments import require
+from crest._base.arguments import require
+from crest._base.arrays import PerTrajectory
 from crest.lab.model import Model
 from crest.lab.objectives.base import Batch, Objective, squared_errors
 from crest.probes import batches_of, evaluating, in_batches

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from crest.checks.arguments import require
+from crest._base.arguments import require
 from crest.lab.model import Model
 from crest.lab.objectives.base import Batch, Objective
 from crest.probes import events_at

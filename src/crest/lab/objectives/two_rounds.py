@@ -5,8 +5,8 @@ import copy
 import torch
 from torch import Tensor
 
-from crest import rng
-from crest.checks.arguments import require
+from crest._base import rng
+from crest._base.arguments import require
 from crest.lab.model import Model
 from crest.lab.objectives.base import Batch, Objective, squared_errors
 from crest.probes import batches_of, in_batches

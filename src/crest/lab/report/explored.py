@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from crest._pages.colours import COLOURS
+from crest._pages.explorer import TracedModel, explorer_system
 from crest.lab.evidence.names import named
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
-from crest.pages.colours import COLOURS
-from crest.pages.explorer import TracedModel, explorer_system
 from crest.probes import Traces
 
 _PER = {"gear": "s", "impact": "unit of time", "cwru": "s", "recordings": "s"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from crest.files import whole_file
+from crest._base.files import whole_file
 from crest.lab.evidence.shown import Piece, Table
 from crest.lab.report.pictures import picture, table_picture
 

@@ -4,13 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from crest._pages.environment import page_environment
 from crest.lab.evidence.shown import Chart, Claim, Piece, Verdict
 from crest.lab.report.explored import explorer_data
 from crest.lab.report.glossary import GLOSSARY, term_id, with_terms
 from crest.lab.report.lead import lead_of
 from crest.lab.report.plotly_charts import plotly_figure
 from crest.lab.runs.record import Record
-from crest.pages.environment import page_environment
 
 LEAD_PANEL = 190
 """Pixels."""

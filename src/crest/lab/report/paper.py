@@ -16,7 +16,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import Flowable, Image, KeepTogether, Paragraph, SimpleDocTemplate, Spacer, TableStyle
 from reportlab.platypus import Table as Grid
 
-from crest.files import whole_file
+from crest._base.files import whole_file
 from crest.lab.evidence.shown import Chart, Claim, Piece, Table
 from crest.lab.report.lead import Lead, lead_of
 from crest.lab.report.pictures import picture

@@ -12,9 +12,9 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import LogFormatter
 
+from crest._pages.colours import COLOURS, SYMBOLS, colour
 from crest.lab.evidence.shown import Chart, Mark, Panel, Series, Table
 from crest.lab.report.axes import crowded, lines_above, mark_is_late, places, words
-from crest.pages.colours import COLOURS, SYMBOLS, colour
 
 INK, QUIET = "#1B1F24", COLOURS["quiet"]
 MARKERS = {

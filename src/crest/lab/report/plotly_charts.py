@@ -7,10 +7,10 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from crest._pages.colours import colour, faded
 from crest.lab.evidence.shown import Chart, Mark, Panel
 from crest.lab.report.axes import crowded, lines_above, mark_is_late, words
 from crest.lab.report.plotly_traces import TEXT, plain_text, series_traces
-from crest.pages.colours import colour, faded
 
 # Pixels. The page's script keeps a panel at its height, however much room the legend takes.
 PANEL, GAP, TOP, BOTTOM = 280, 100, 48, 100

@@ -7,9 +7,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from crest._pages.colours import SYMBOLS, colour
 from crest.lab.evidence.shown import Panel, Series
 from crest.lab.report.axes import places, words
-from crest.pages.colours import SYMBOLS, colour
 
 TEXT = "#808080"
 """Readable on a light and on a dark page; the page's script replaces it by the page's own colour."""

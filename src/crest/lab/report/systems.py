@@ -5,8 +5,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from crest.checks.arguments import require
-from crest.systems.base import Trajectories
+from crest._base.arguments import require
+from crest.recordings.trajectories import Trajectories
 
 _SIGNAL = "#0072B2"
 _EVENT = "#F0E442"

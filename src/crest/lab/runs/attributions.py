@@ -13,7 +13,7 @@ from crest.lab.model import Model, answered_class
 from crest.lab.runs.record import Attribution
 from crest.probes import credit_of_scores, evaluating
 from crest.readouts import EventReadout
-from crest.systems import Trajectories
+from crest.recordings import Trajectories
 
 # our choice: docs/choices.md#attributions
 _TRAJECTORIES = {"integrated_gradients": 64, "wintsr": 16}

@@ -7,7 +7,7 @@ import safetensors
 import safetensors.torch
 import torch
 
-from crest.files import whole_file
+from crest._base.files import whole_file
 from crest.lab.encoders import OWN
 from crest.lab.model import Model
 from crest.lab.runs.combination import asks_for_signals

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from crest.checks.arguments import require_choice
+from crest._base.arguments import require_choice
 from crest.lab.encoders import OWN
 from crest.lab.encoders.own import require_own
 from crest.lab.model import make_model

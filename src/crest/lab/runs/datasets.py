@@ -5,9 +5,10 @@ import fcntl
 import functools
 from pathlib import Path
 
-from crest.files import held_folder
+from crest._base.files import held_folder
 from crest.lab.runs.spec import RunSpec
-from crest.systems import Splits, load, make_system, save
+from crest.lab.systems import make_system
+from crest.recordings import Splits, load, save
 
 _PARTS = ("train", "id", "ood")
 _PREFIX = "crest-data-"

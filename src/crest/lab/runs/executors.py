@@ -17,7 +17,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar
 
-from crest.checks.arguments import require
+from crest._base.arguments import require
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,8 +8,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from crest import rng
-from crest.arrays import EventMask, Features, Signals, StepScores
+from crest._base import rng
+from crest._base.arrays import EventMask, Features, Signals, StepScores
+from crest.exchange import exchange_test
+from crest.exchange.crossing import Lent
 from crest.lab.evaluation import score
 from crest.lab.model import Model, answered_class
 from crest.lab.runs.record import ReanchoredScore, Shares
@@ -22,7 +24,6 @@ from crest.probes import (
     credit_of_scores,
     deletion_by,
     evaluating,
-    exchange_test,
     in_batches,
     positive_credit,
     saliency,
@@ -30,11 +31,10 @@ from crest.probes import (
     step_scores,
     step_traces,
 )
-from crest.probes.crossing import Lent
 from crest.readouts import CrestReadout, EventReadout
 from crest.readouts.base import WeightedReadout
+from crest.recordings import Splits, Trajectories
 from crest.remedies import reanchor
-from crest.systems import Splits, Trajectories
 
 # Trajectories of each split: enough to choose from, and a record stays below half a megabyte.
 TRACED = 4

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from crest.files import sweep_partials, whole_file
+from crest._base.files import sweep_partials, whole_file
 from crest.lab.runs.packed import RECORDS, TRACES, TRACES_NAME, line_of
 from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store

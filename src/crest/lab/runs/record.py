@@ -5,10 +5,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from crest.exchange.result import Interval
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
-from crest.probes.exchanged import Interval
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from crest import rng
+from crest._base import rng
 from crest.lab.evaluation import macro_f1_of_splits, measured_budget, measured_credit, score
 from crest.lab.model import Model
 from crest.lab.objectives import make_objective

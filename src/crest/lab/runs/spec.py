@@ -11,17 +11,18 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from crest.checks.arguments import require_choice, require_fields, require_known
-from crest.checks.doors import door_leaving
+from crest._base.arguments import require_choice, require_fields, require_known
+from crest._base.doors import door_leaving
 from crest.lab.encoders import ENCODERS, OWN_ENCODERS
 from crest.lab.model import Model, Standardize, make_model
 from crest.lab.objectives import OBJECTIVES
 from crest.lab.remedies import REMEDIES, make_remedy
 from crest.lab.runs.combination import asks_for_signals, built_options, check_combination, crest_constants
 from crest.lab.runs.naming import digest, naming, plain_copy
+from crest.lab.systems import Sizes, make_system
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES, Schedule
 from crest.readouts import READOUTS, REFERENCES, CrestConfig, signal_budget
-from crest.systems import Sizes, Trajectories, make_system
+from crest.recordings import Trajectories
 
 FORMAT = 1
 """Raised when the same spec would give other numbers; old records are then made again."""

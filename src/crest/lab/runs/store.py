@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from crest.files import lasting_folder, named_by, sweep_partials, whole_file
+from crest._base.files import lasting_folder, named_by, sweep_partials, whole_file
 from crest.lab.runs.packed import Packed, record_of
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crest.files import lasting_folder, whole_file
+from crest._base.files import lasting_folder, whole_file
 from crest.lab.runs.provenance import commit, versions
 
 FOLDER = "studies"

@@ -5,20 +5,20 @@ import functools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from crest import rng
-from crest.checks.arguments import require
-from crest.files import held_folder
+from crest._base import rng
+from crest._base.arguments import require
+from crest._base.files import held_folder
 from crest.lab.encoders import OWN
 from crest.lab.evaluation import Score
 from crest.lab.runs.executors import RunExecutor
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
+from crest.lab.systems import CwruSystem, make_system
+from crest.lab.systems.cwru.files import RecordingFile, RecordingFileError, require_recordings
+from crest.lab.systems.recordings import RecordingsSystem
 from crest.probes import CreditMeans
 from crest.probes.result import LABELS
-from crest.systems import CwruSystem, make_system
-from crest.systems.cwru.files import RecordingFile, RecordingFileError, require_recordings
-from crest.systems.recordings.system import RecordingsSystem
 
 # Two runs count as equal within these; our choice: docs/choices.md#tolerance
 RELATIVE_ERROR = 0.05

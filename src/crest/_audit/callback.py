@@ -1,0 +1,160 @@
+"""The watch as a callback of Lightning. Needs lightning, or pytorch-lightning.
+
+Not imported by `crest._audit`, which works without them.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from torch import Tensor
+
+from crest._audit.watch import WATCHED, Watch, require_settings
+from crest._base.doors import door
+from crest.background import SIGMA
+from crest.probes.batches import BATCH
+from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.strangers.batch_parts import BatchKeys
+from crest.strangers.capture import part_at
+
+# One code under two names, with classes of their own.
+_PACKAGES = ("lightning.pytorch", "pytorch_lightning")
+
+
+def _callback() -> Any:
+    """The base class: of the package that is loaded already, since the user's trainer is of that one."""
+    for name in sorted(_PACKAGES, key=lambda package: package not in sys.modules):
+        try:
+            return importlib.import_module(name).Callback
+        except ImportError as error:
+            missing = error
+    raise ImportError("LightningWatch needs lightning: pip install 'crest-readout[lightning]'") from missing
+
+
+_Callback: Any = _callback()
+
+
+@door
+class LightningWatch(_Callback):  # type: ignore[misc]
+    """A `crest.Watch` of the module that a Lightning trainer fits, logged by `log_dict` beside the losses.
+
+    A row is measured and logged at the end of each validation in an epoch that `every` asks for, the sanity check aside; in an
+    epoch without validation, when the training epoch ends. Where the validation loader is watched, epochs before the first
+    validation can be without a row, since Lightning has not made the loader yet. So checkpoints and early stopping can monitor
+    `crest/moved` or `crest/exchanged_error`. Each process of a distributed training measures what its own loader gives, and
+    the mean is logged.
+
+    Args:
+        batches: held-out data, in any form that `crest.audit` takes. Unless given, the first validation loader of the
+            trainer, whose batches must then have one of those forms.
+        model: name of the part of the module that is asked, as `named_modules()` lists it, where it is not
+            the module's own `forward` that gives the predictions.
+        every: as in `crest.Watch`.
+        events: as in `crest.Watch`.
+        features: as in `crest.Watch`.
+        head: as in `crest.Watch`.
+        channels_first: as in `crest.Watch`.
+        keys: as in `crest.Watch`.
+        answer: as in `crest.Watch`.
+        kind: as in `crest.Watch`.
+        sigma: as in `crest.Watch`.
+        error: as in `crest.Watch`.
+        trajectories: as in `crest.Watch`.
+        batch_size: as in `crest.Watch`.
+        seed: as in `crest.Watch`.
+        prefix: as in `crest.Watch`. Each of several callbacks needs its own.
+
+    Attributes:
+        watch: the `crest.Watch`, with its history; None before training starts.
+
+    Example:
+        >>> callback = LightningWatch(every=5)  # lightning.Trainer(callbacks=[callback, ...])
+        >>> callback.watch is None
+        True
+    """
+
+    def __init__(
+        self,
+        batches: Any = None,
+        *,
+        model: str | None = None,
+        every: int = 1,
+        events: Any = None,
+        features: str | Literal[False] | None = None,
+        head: str | None = None,
+        channels_first: bool | None = None,
+        keys: BatchKeys | None = None,
+        answer: Callable[[Any], Tensor] | None = None,
+        kind: str = "core",
+        sigma: float = SIGMA,
+        error: ErrorOf = rmse_or_error_rate,
+        trajectories: int = WATCHED,
+        batch_size: int = BATCH,
+        seed: int = 0,
+        prefix: str = "crest/",
+    ) -> None:
+        require_settings(
+            every=every, kind=kind, sigma=sigma, trajectories=trajectories, batch_size=batch_size, seed=seed
+        )
+        self.watch: Watch | None = None
+        self._batches, self._model, self._prefix = batches, model, prefix
+        self._settings: dict[str, Any] = {
+            "every": every, "events": events, "features": features, "head": head, "channels_first": channels_first,
+            "keys": keys, "answer": answer, "kind": kind, "sigma": sigma, "error": error, "trajectories": trajectories,
+            "batch_size": batch_size, "seed": seed, "prefix": prefix,
+        }  # fmt: skip
+        self._logged: int | None = None
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Make the watch, unless its data comes with the first validation: a mistake shows before the first epoch."""
+        self._logged = None
+        # Lightning knows a number by its name, and would log the mean of both.
+        watches = [one for one in trainer.callbacks if isinstance(one, LightningWatch)]
+        if sum(one._prefix == self._prefix for one in watches) > 1:
+            raise ValueError(
+                f"prefix must be another one for each LightningWatch of a trainer, got {self._prefix!r} twice"
+            )
+        if not self._waits(trainer, pl_module):
+            self._watch_of(trainer, pl_module)
+
+    def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Measure and log, if this validation is part of a training."""
+        if not trainer.sanity_checking and trainer.state.fn == "fit":
+            self._log(trainer, pl_module)
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Measure and log, if no validation of this epoch did."""
+        # Loaders are there from the first validation on: epochs before it have no row, unless batches were given.
+        if self._logged != trainer.current_epoch and not self._waits(trainer, pl_module):
+            self._log(trainer, pl_module)
+
+    def _log(self, trainer: Any, pl_module: Any) -> None:
+        numbers = self._watch_of(trainer, pl_module)(trainer.current_epoch)
+        self._logged = trainer.current_epoch
+        pl_module.log_dict(numbers, on_step=False, on_epoch=True, batch_size=1, sync_dist=True)
+
+    def _asked(self, pl_module: Any) -> Any:
+        return pl_module if self._model is None else part_at(pl_module, "model", self._model)
+
+    def _waits(self, trainer: Any, pl_module: Any) -> bool:
+        """Whether the data is still to come with the first validation."""
+        if self.watch is not None and self.watch.model is self._asked(pl_module):
+            return False
+        return self._batches is None and trainer.val_dataloaders is None and trainer.enable_validation
+
+    def _watch_of(self, trainer: Any, pl_module: Any) -> Watch:
+        model = self._asked(pl_module)
+        # A module that is fitted once more goes on with its history.
+        if self.watch is None or self.watch.model is not model:
+            batches = _first(trainer.val_dataloaders) if self._batches is None else self._batches
+            if batches is None:
+                raise ValueError("batches must be given where the trainer has no validation data, got None")
+            self.watch = Watch(model, batches, **self._settings)
+        return self.watch
+
+
+def _first(loaders: Any) -> Any:
+    """The first of several loaders."""
+    several = list(loaders.values()) if isinstance(loaders, Mapping) else loaders
+    return (_first(several[0]) if several else None) if isinstance(several, Sequence) else several

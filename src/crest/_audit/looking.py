@@ -1,0 +1,87 @@
+"""What an audit sees inside of a model: the pooling interface, its readings, and their credit against known events."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from crest._audit.readings import Readings, readings
+from crest._base.arrays import EventMask
+from crest._base.tensors import as_flags
+from crest.probes.credit import credit_of_scores
+from crest.probes.rates import events_at
+from crest.probes.result import CreditMeans
+from crest.strangers.asked import Asked
+from crest.strangers.interface import Interface, InterfaceError, find_interface
+
+
+def known_events(events: Any, asked: Asked, notes: list[str]) -> EventMask | None:
+    """The events of the trajectories as booleans (N, T) on the CPU; None where nobody knows them.
+
+    Args:
+        events: (N, T) or more rows, of which the first are taken; booleans, or the integers 0 and 1.
+        asked: what the model is asked about.
+        notes: a line is added to these where there is no event among them.
+    """
+    if events is None:
+        return None
+    try:
+        flags = events if isinstance(events, Tensor) else torch.as_tensor(np.asarray(events))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"events must be booleans or the integers 0 and 1, got {type(events).__name__}"
+        ) from error
+    if flags.ndim != 2 or len(flags) < len(asked.signals) or flags.shape[1] != asked.signals.shape[1]:
+        raise ValueError(
+            f"events must have shape (N, T) = {tuple(asked.signals.shape[:2])}, those of the inputs, got {tuple(flags.shape)}"
+        )
+    found = as_flags("events", flags[: len(asked.signals)], asked.signals).cpu()
+    if not bool((found & asked.valid.cpu()).any()):
+        notes.append(f"events hold no event in the {len(found)} trajectories: nothing is compared with them")
+    return found
+
+
+def looked_into(
+    model: nn.Module, asked: Asked, features: str | None, head: str | None, notes: list[str]
+) -> tuple[Interface | None, Readings | None]:
+    """Where features and pooled vector are, and what they show; neither where they are not found and were not asked for.
+
+    Args:
+        model: any module, in evaluation mode.
+        asked: what it is asked about.
+        features: name of the module that gives the features, where it is known.
+        head: name of the module that reads the pooled vector, where it is known.
+        notes: what was assumed is added to these.
+    """
+    inputs, mask = asked.inputs[:2], None
+    if asked.mask is not None:
+        # All steps count as valid here: a model that packs its features, or cuts off the padding, shows all of them then.
+        there = asked.mask[:2].unsqueeze(1 if asked.channels_first else 2)
+        inputs, mask = torch.where(there, inputs, 0), torch.ones_like(asked.mask[:2])
+    try:
+        interface = find_interface(
+            model,
+            asked.ask,
+            inputs,
+            mask,
+            steps=asked.signals.shape[1],
+            features=features,
+            head=head,
+            channels_first=asked.channels_first,
+        )
+    except InterfaceError as unknown:
+        if features is not None or head is not None:
+            raise
+        notes.append(f"the pooling interface was not found: {unknown}")
+        return None, None
+    notes.append(f"pooling interface: {interface}")
+    read = readings(model, asked, interface)
+    if read.token:
+        notes.append("the first feature step is a token that the head reads; it was left out")
+    return interface, read
+
+
+def credit_at(read: Readings, events: EventMask) -> CreditMeans | None:
+    """CiE@1, ECM and Prec@|E| of the readings against events (N, T) at the steps of the inputs; None if there is no event."""
+    return credit_of_scores(read.scores, events_at(events, read.scores.shape[1]), read.mask).averages()

@@ -1,0 +1,298 @@
+"""Measure a model at the end of an epoch, and leave the training as it is."""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from crest._audit.looking import credit_at, known_events, looked_into
+from crest._audit.readings import FeaturesNotFiniteError, Readings, core_of
+from crest._audit.verdict import FEWEST, LENT_BY_AUDIT, verdict_of
+from crest._audit.watch_row import WatchedEpoch
+from crest._audit.watch_table import table_of
+from crest._base.arguments import require
+from crest._base.doors import door_leaving
+from crest._base.rng import undisturbed
+from crest.background import SIGMA
+from crest.background.separation import background_of
+from crest.exchange.measurement import exchange_test
+from crest.exchange.result import Exchange
+from crest.probes.batches import BATCH, evaluating
+from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
+from crest.probes.result import CreditMeans
+from crest.strangers.asked import Asked, asked_about, settled_axes
+from crest.strangers.batch_parts import BatchKeys
+from crest.strangers.given import gathered, require_in_order
+
+WATCHED = 64
+"""How many trajectories are looked at. Our choice: docs/choices.md#watch"""
+
+
+class _NotFiniteError(ArithmeticError):
+    """The model answers with NaN or infinity."""
+
+
+@door_leaving("model")
+class Watch:
+    """What a model's answer follows, measured at the end of each epoch: the small form of `crest.audit` for a training loop.
+
+    The same trajectories, exchanged in the same way, each time: what moves from row to row is the model. It is left exactly
+    as it was, with its mode, hooks, gradients, and the states of all global generators: training gives the same bits with
+    a watch and without. The model is asked once when the watch is made, so that a mistake shows before the first epoch.
+    If its answers are not finite later, the row has NaN, and training goes on; so it does for the credit if its features are not.
+
+    Args:
+        model: any module or function. A module is asked in evaluation mode and without gradients.
+        batches: held-out data as in training, in any form that `crest.audit` takes. They are read once, now.
+        every: how many epochs from one row to the next; epochs count from 0, and the first has a row.
+        events: (N, T), where somebody knows them, at the steps of the inputs, in the order of the batches.
+        features: as in `crest.audit`; False does not look into the model.
+        head: as in `crest.audit`.
+        channels_first: as in `crest.audit`.
+        keys: as in `crest.audit`.
+        answer: as in `crest.audit`.
+        kind: kind of background that is exchanged, as in `crest.background.split`.
+        sigma: deviation of the Gaussian in steps, where a background has one.
+        error: from predictions and targets to one number, as in `crest.audit`.
+        trajectories: how many are looked at, the first ones; no batch after them is read. A row takes about 20
+            predictions for each.
+        batch_size: how many are predicted at once.
+        seed: of what is drawn.
+        prefix: in front of each name that is returned, so that several watches can share a logger.
+
+    Attributes:
+        model: the model.
+        history: a `crest._audit.WatchedEpoch` for each row.
+        notes: what was assumed about the model.
+
+    Example:
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> level, knock = torch.randn(2, 64, generator=generator)
+        >>> x = level[:, None, None] + 0.01 * torch.randn(64, 100, 1, generator=generator)
+        >>> x[:, 50:54, 0] += knock[:, None]
+        >>> weight = torch.tensor(0.0)
+        >>> watch = Watch(lambda x: x[:, 52, 0] - weight * x[:, 20, 0], x)
+        >>> for epoch in range(3):
+        ...     weight = weight + 0.5 * (1 - weight)
+        ...     numbers = watch(epoch)
+        >>> sorted(numbers)
+        ['crest/background', 'crest/interaction', 'crest/moved', 'crest/transient', 'crest/verdict']
+        >>> watch
+        Watch of 64 trajectories
+          epoch  transient  background   both  moved  verdict
+              0      0.806       0.194  0.000  0.682  unclear
+              1      0.943       0.057  0.000  0.359  events
+              2      0.985       0.015  0.000  0.180  events
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | Callable[..., Any],
+        batches: Any,
+        *,
+        every: int = 1,
+        events: Any = None,
+        features: str | Literal[False] | None = None,
+        head: str | None = None,
+        channels_first: bool | None = None,
+        keys: BatchKeys | None = None,
+        answer: Callable[[Any], Tensor] | None = None,
+        kind: str = "core",
+        sigma: float = SIGMA,
+        error: ErrorOf = rmse_or_error_rate,
+        trajectories: int = WATCHED,
+        batch_size: int = BATCH,
+        seed: int = 0,
+        prefix: str = "crest/",
+    ) -> None:
+        if not callable(model):
+            raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
+        if isinstance(model, nn.Module) and any(map(is_lazy, model.parameters())):
+            raise ValueError("model must have its weights, got lazy ones: ask it about a batch first")
+        require_settings(
+            every=every, kind=kind, sigma=sigma, trajectories=trajectories, batch_size=batch_size, seed=seed
+        )
+        if events is not None:
+            require_in_order(batches)
+        self.model, self.every = model, every
+        self.history: list[WatchedEpoch] = []
+        self._features, self._head, self._answer = features, head, answer
+        self._kind, self._sigma, self._error = kind, sigma, error
+        self._seed, self._batch_size, self._prefix = seed, batch_size, prefix
+        # Even a loader that does not shuffle draws a number when it is opened.
+        with undisturbed(*_generators(batches)):
+            self._given = gathered(batches, trajectories, keys, channels_first=channels_first)
+        if len(self._given.inputs) < 2:
+            raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
+        self._assumed: list[str] = []
+        with self._quietly():
+            self._channels_first = settled_axes(model, self._given, channels_first, self._assumed)
+            if len(self._given.inputs) < FEWEST:
+                self._assumed.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
+            asked = self._asked(answer)
+            self._assumed += as_numbers_note(error, asked.answers, asked.targets)
+            self._events = known_events(events, asked, self._assumed)
+            read = self._read(asked)
+            self._error_on(asked)
+            self._core = core_of(asked.signals, asked.valid, sigma).cpu()
+        self._looked_into = read is not None
+
+    def __call__(self, epoch: int) -> dict[str, float]:
+        """Add a row to the history, and return its numbers by name; nothing for an epoch that has no row.
+
+        `crest/transient`, `crest/moved` and so on: `WatchedEpoch.to_dict` lists them.
+
+        Args:
+            epoch: which one has ended, from 0.
+        """
+        require("epoch", epoch, "be a whole number, 0 or more")
+        if epoch % self.every:
+            return {}
+        try:
+            row = self._measured(int(epoch))
+        except _NotFiniteError:
+            row = self._diverged(int(epoch))
+        self.history.append(row)
+        return row.to_dict(self._prefix)
+
+    def __repr__(self) -> str:
+        return table_of(f"Watch of {len(self._given.inputs)} trajectories", self.history)
+
+    @contextlib.contextmanager
+    def _quietly(self) -> Iterator[None]:
+        mode = evaluating(self.model) if isinstance(self.model, nn.Module) else contextlib.nullcontext()
+        with undisturbed(), mode, torch.no_grad():
+            yield
+
+    def _asked(self, answer: Callable[[Any], Tensor] | None) -> Asked:
+        return asked_about(
+            self.model,
+            self._given,
+            channels_first=self._channels_first,
+            answer=answer,
+            batch_size=self._batch_size,
+        )
+
+    def _read(self, asked: Asked) -> Readings | None:
+        """What the pooling interface shows; it is found anew each time, since weights can hide an activation."""
+        notes, read = list(self._assumed), None
+        if isinstance(self.model, nn.Module) and self._features is not False:
+            _, read = looked_into(self.model, asked, self._features, self._head, notes)
+        self.notes = tuple(notes)
+        return read
+
+    def _error_on(self, asked: Asked) -> float | None:
+        if asked.targets is None:
+            return None
+        found: Any = self._error(asked.answers, asked.targets)
+        try:
+            return float(found)
+        except (TypeError, ValueError, RuntimeError) as error:
+            got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
+            raise ValueError(f"error must return one number, got {got}") from error
+
+    def _read_finite(self, asked: Asked, epoch: int) -> Readings | None:
+        """The same, or None where the features are not finite: behind a bounded activation the answers can be."""
+        try:
+            return self._read(asked)
+        except FeaturesNotFiniteError:
+            self.notes = (*self._assumed, f"the model's features are not finite in epoch {epoch}")
+            return None
+
+    def _measured(self, epoch: int) -> WatchedEpoch:
+        with self._quietly():
+            asked = self._asked(_finite(self._answer))
+            tested = exchange_test(
+                asked.function, asked.signals, kind=self._kind, lent=LENT_BY_AUDIT, mask=asked.mask,
+                targets=asked.targets, error=self._error, sigma=self._sigma, trajectories=len(asked.signals),
+                batch_size=self._batch_size, seed=self._seed,
+            )  # fmt: skip
+            read = self._read_finite(asked, epoch)
+            error = self._error_on(asked)
+        share, chance, credit = self._unread
+        if read is not None:
+            share, chance = read.means_on(self._core)
+            if self._events is not None:
+                credit = credit_at(read, self._events) or _NO_CREDIT
+        return WatchedEpoch(
+            epoch=epoch,
+            verdict=verdict_of(tested, few=len(asked.signals) < FEWEST),
+            exchange=tested,
+            error=error,
+            core_credit=share,
+            core_chance=chance,
+            credit=credit,
+        )
+
+    @property
+    def _unread(self) -> tuple[float | None, float | None, CreditMeans | None]:
+        """Credit on the core, its chance and that on events where nothing was read: NaN, or None if nothing ever is."""
+        if not self._looked_into:
+            return None, None, None
+        return math.nan, math.nan, None if self._events is None else _NO_CREDIT
+
+    def _diverged(self, epoch: int) -> WatchedEpoch:
+        """NaN under the same names."""
+        self.notes = (*self._assumed, f"the model's answers are not finite in epoch {epoch}")
+        wanted = None if self._given.targets is None else math.nan
+        share, chance, credit = self._unread
+        unknown = (math.nan, math.nan)
+        return WatchedEpoch(
+            epoch=epoch,
+            verdict="unclear",
+            exchange=Exchange(
+                transient=math.nan, background=math.nan, interaction=math.nan, transient_interval=unknown,
+                background_interval=unknown, interaction_interval=unknown, background_alone=math.nan,
+                kind=self._kind, trajectories=len(self._given.inputs), constant_error=wanted, exchanged_error=wanted,
+            ),
+            error=wanted,
+            core_credit=share,
+            core_chance=chance,
+            credit=credit,
+        )  # fmt: skip
+
+
+_NO_CREDIT = CreditMeans(
+    cie=math.nan, ecm=math.nan, precision=math.nan, chance=math.nan, counted=0, without_events=0
+)
+
+
+def require_settings(
+    *, every: int, kind: str, sigma: float, trajectories: int, batch_size: int, seed: int
+) -> None:
+    """Raise a ValueError for a setting of `Watch` that cannot be, before there is a model or data.
+
+    Example:
+        >>> require_settings(every=0, kind="core", sigma=6.0, trajectories=64, batch_size=64, seed=0)
+        Traceback (most recent call last):
+        ValueError: every must be a whole number, 1 or more, got 0
+    """
+    require("every", every, "be a whole number, 1 or more")
+    background_of(kind)
+    require("sigma", sigma, "be positive")
+    require("trajectories", trajectories, "be a whole number, 2 or more")
+    require("batch_size", batch_size, "be a whole number, 1 or more")
+    require("seed", seed, "be a whole number, 0 or more")
+
+
+def _generators(batches: Any) -> set[torch.Generator]:
+    """Those that a loader draws from, if it has its own."""
+    owners = (batches, getattr(batches, "sampler", None))
+    found = (getattr(owner, "generator", None) for owner in owners)
+    return {one for one in found if isinstance(one, torch.Generator)}
+
+
+def _finite(answer: Callable[[Any], Tensor] | None) -> Callable[[Any], Any]:
+    """The answer, unless it is not finite: a training that diverges is not to be stopped by who watches it."""
+
+    def checked(found: Any) -> Any:
+        found = found if answer is None else answer(found)
+        if isinstance(found, Tensor) and not bool(torch.isfinite(found).all()):
+            raise _NotFiniteError
+        return found
+
+    return checked

@@ -1,0 +1,90 @@
+"""Generators named by a seed and a purpose: the only place that seeds anything.
+
+A purpose says what the numbers are for ("gear/train", "encoder"), never which method is under test, so that
+all readouts of one seed share data, initial weights and batch order.
+"""
+
+import contextlib
+import hashlib
+import random
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from crest._base.arguments import require
+
+# Torch's global state is one for all threads.
+_ONE_AT_A_TIME = threading.RLock()
+
+
+def _entropy(seed: np.integer[Any] | int, purpose: str) -> np.random.SeedSequence:
+    require("seed", seed, "be a whole number, 0 or more")
+    if not purpose:
+        raise ValueError("purpose must be a non-empty string that says what the numbers are for")
+    digest = hashlib.sha256(purpose.encode()).digest()
+    return np.random.SeedSequence([int(seed), *np.frombuffer(digest, dtype=np.uint32).tolist()])
+
+
+def generator(seed: np.integer[Any] | int, purpose: str) -> np.random.Generator:
+    """NumPy generator of the stream that (seed, purpose) names.
+
+    Example:
+        >>> draw = generator(0, "gear/train").random()
+        >>> draw == generator(0, "gear/train").random(), draw == generator(0, "gear/id").random()
+        (True, False)
+    """
+    return np.random.default_rng(_entropy(seed, purpose))
+
+
+def torch_generator(seed: np.integer[Any] | int, purpose: str) -> torch.Generator:
+    """The same naming for code that draws with torch, on the CPU."""
+    state = int(_entropy(seed, purpose).generate_state(1, np.uint64)[0])
+    return torch.Generator().manual_seed(state & (2**63 - 1))
+
+
+@contextlib.contextmanager
+def scope(seed: np.integer[Any] | int, purpose: str) -> Iterator[None]:
+    """Seed torch's global state inside the block, for layers that initialise from it, and put it back.
+
+    Example:
+        >>> with scope(0, "encoder"):
+        ...     first = torch.nn.Linear(2, 2).weight
+        >>> with scope(0, "encoder"):
+        ...     torch.equal(first, torch.nn.Linear(2, 2).weight)
+        True
+    """
+    with _ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_generator(seed, purpose).initial_seed())
+        yield
+
+
+@contextlib.contextmanager
+def undisturbed(*generators: torch.Generator) -> Iterator[None]:
+    """Whatever is drawn inside the block, the global states of torch, NumPy and Python are afterwards as before.
+
+    Args:
+        *generators: others that are put back too, such as that of a loader.
+
+    Example:
+        >>> torch.manual_seed(0).initial_seed()
+        0
+        >>> with undisturbed():
+        ...     inside = torch.rand(1)
+        >>> torch.equal(inside, torch.rand(1))
+        True
+    """
+    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = list(range(torch.cuda.device_count())) if used else []
+    python, numpy = random.getstate(), np.random.get_state()
+    given = [one.get_state() for one in generators]
+    with torch.random.fork_rng(devices=devices):
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)
+            for one, state in zip(generators, given, strict=True):
+                one.set_state(state)

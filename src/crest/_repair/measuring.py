@@ -1,0 +1,83 @@
+"""What is measured of every candidate: its ID error, its exchange test, and its error in the field where labels are given."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from crest._base.tensors import require_finite
+from crest.exchange.measurement import exchange_test
+from crest.exchange.result import Exchange
+from crest.probes.batches import batches_of, evaluating, in_batches
+from crest.probes.errors import ErrorOf
+from crest.strangers.batch_forms import JoinedBatches
+from crest.strangers.calls import answer_to
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yardstick:
+    """One way to measure, the same for all candidates."""
+
+    validation: JoinedBatches
+    """Held-out trajectories, as in training."""
+    channels_first: bool
+    """Whether the models take (B, C, T)."""
+    error: ErrorOf
+    """From predictions and targets to one number."""
+    kind: str
+    """Of background, for the exchange test."""
+    sigma: float
+    """Of its low-pass."""
+    trajectories: int
+    """How many exchange."""
+    block: int
+    """How many exchange among each other."""
+    batch_size: int
+    """Predictions at once."""
+    seed: int
+    """Of the exchanges, the same for all candidates."""
+
+    def predictions(self, model: nn.Module, data: JoinedBatches) -> Tensor:
+        """The model's predictions (N,), (N, 1) or (N, K), finite, on the CPU."""
+        asked = batches_of(
+            *(part for part in (data.inputs, data.mask) if part is not None), size=self.batch_size
+        )
+        with evaluating(model):
+            found = in_batches(self._function(model), asked).cpu()
+        if found.ndim > 2:
+            raise ValueError(
+                f"model must give (B,), (B, 1) or logits (B, K), got rows of {tuple(found.shape[1:])}"
+            )
+        require_finite("predictions of the model", found)
+        return found
+
+    def error_on(self, model: nn.Module, data: JoinedBatches) -> float:
+        """The model's error on these trajectories."""
+        return float(self.error(self.predictions(model, data), data.targets))
+
+    def exchange(self, model: nn.Module) -> Exchange:
+        """The model's exchange test on the held-out trajectories."""
+        with evaluating(model):
+            return exchange_test(
+                self._function(model), self.validation.inputs, mask=self.validation.mask,
+                targets=self.validation.targets, error=self.error, kind=self.kind, sigma=self.sigma,
+                trajectories=self.trajectories, block=self.block, batch_size=self.batch_size, seed=self.seed,
+            )  # fmt: skip
+
+    def _function(self, model: nn.Module) -> "_Asked":
+        return _Asked(model, self.channels_first)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The model as a function of signals (B, T, C)."""
+
+    model: nn.Module
+    channels_first: bool
+
+    def __call__(self, signals: Tensor, mask: Tensor | None = None) -> Tensor:
+        answer = answer_to(self.model, signals.transpose(1, 2) if self.channels_first else signals, mask)
+        if not isinstance(answer, Tensor):
+            raise ValueError(
+                f"model must give a tensor, got {type(answer).__name__}: wrap it in a module that does"
+            )
+        return answer

@@ -1,0 +1,293 @@
+"""Try remedies on copies of a trained model, measure each, and take what the rule picks."""
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from torch import Tensor, nn
+
+from crest._base.arguments import require, require_choice
+from crest._base.doors import door_leaving
+from crest._base.rng import scope
+from crest._base.tensors import require_finite
+from crest._repair.measuring import Yardstick
+from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired
+from crest._repair.treatments import REPAIRS, USUAL_REPAIRS
+from crest._repair.workshop import Fit, FitResultError, TriedModel, Workshop, measured
+from crest.background import SIGMA
+from crest.exchange.candidates import Candidate
+from crest.exchange.measurement import BLOCK_SIZE, CELLS, TRAJECTORIES
+from crest.exchange.rule import choose
+from crest.probes.batches import evaluating
+from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
+from crest.strangers.axes import find_channels_first, warn_of_axes
+from crest.strangers.batch_forms import (
+    BatchForm,
+    JoinedBatches,
+    TrainingParts,
+    held_out,
+    require_rereadable,
+)
+from crest.strangers.batch_parts import BatchKeys, as_batches
+from crest.strangers.calls import answer_to
+from crest.strangers.capture import part_at
+from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
+from crest.strangers.slot import Layout
+
+_IN_FRONT = (
+    ". The filter is a wrapper around the model, crest._repair.WithFront: fit must take any module, and for a "
+    "LightningModule the network inside is what to repair (docs/repair.md)"
+)
+
+
+@door_leaving("model", "fit")
+def repair(
+    model: nn.Module,
+    train_batches: Any,
+    *,
+    pooling: str | None = None,
+    head: str | None = None,
+    fit: Fit | None = None,
+    validation: Iterable[Any] | None = None,
+    remedies: Sequence[str] = USUAL_REPAIRS,
+    field: Iterable[Any] | None = None,
+    channels_first: bool | None = None,
+    layout: Layout | None = None,
+    keepdim: bool | None = None,
+    keys: BatchKeys | None = None,
+    by: Literal["error", "share"] = "error",
+    kind: str = "core",
+    sigma: float = SIGMA,
+    error: ErrorOf = rmse_or_error_rate,
+    trajectories: int = TRAJECTORIES,
+    block: int = BLOCK_SIZE,
+    batch_size: int = CELLS,
+    seed: int = 0,
+    tell: Callable[[str], object] | None = None,
+) -> Repaired:
+    """The remedies of `crest.remedies` on copies of a trained model, each measured, and the one that the rule picks.
+
+    The given model is never changed. Without `fit`, only `crest.reanchor` is tried, which trains nothing but the head. With
+    it, each other remedy gets a fresh copy of the trained model, and `fit` trains it further on batches that the remedy
+    may change. The rule is that of `crest.choose`: the lowest error on backgrounds of others. Where it cannot tell, the model
+    stays as it is. A remedy that fails is told in `Repaired.skipped`; the others go on.
+
+    Args:
+        model: gives (B,), (B, 1) or logits (B, K), one answer for each trajectory. Called with the inputs and, where the
+            batches have one, the mask (B, T): by the name `mask` if its `forward` has that, as lengths (B,) if it has an
+            argument of such a name, else as the second argument.
+        train_batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts; a list or a
+            `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits.
+        pooling: path of the pooling layer, as `model.named_modules()` lists it. Found where the model has one layer that
+            is known to pool: torch's adaptive pooling to one step, or a readout of crest.
+        head: path of the linear layer that reads the pooled vector, for re-anchoring. Found where there is one.
+        fit: your own training, `fit(model, batches)`, in place or with the trained model as its result. It starts from the
+            trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
+        validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
+            seed, is held out of every training here; all batches are then kept in memory.
+        remedies: which to try, names of `crest._repair.REPAIRS`; unless given, all but the core exchange.
+        field: batches of another operating condition, with labels, if there are any. Their errors are shown. Nothing is
+            chosen by them.
+        channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.
+        layout: how the pooling layer is called, as in `crest.replace_pooling`. Found on the first batch.
+        keepdim: whether it keeps a time axis of length one, found in the same way.
+        keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
+        by: the rule, as in `crest.choose`: the error on backgrounds of others, or the share that follows the transient and
+            the ID error.
+        kind: kind of background for the exchange test, as in `crest.background.split`.
+        sigma: as in `crest.exchange_test`, with `trajectories`, `block` and `batch_size`.
+        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits the
+            share of wrong classes.
+        trajectories: how many are exchanged.
+        block: how many exchange among each other.
+        batch_size: predictions at once.
+        seed: of what is held out, of changed batches, of the exchanges, and of torch's state in `fit`.
+        tell: called with a sentence as each candidate begins and ends, such as `print`.
+
+    Example:
+        >>> import torch
+        >>> _ = torch.manual_seed(1000)
+        >>> model = nn.Sequential(nn.Conv1d(1, 8, 5), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 1))
+        >>> x, y = 0.1 * torch.randn(60, 1, 100), torch.rand(60)
+        >>> x[:, 0, 50:54] += y.unsqueeze(1)
+        >>> found = repair(model, [(x, y)], trajectories=8, block=4)
+        >>> list(found.candidates), found.after.id_error < found.before.id_error
+        (['as it is', 're-anchored'], True)
+    """
+    original = _checked(model, pooling, head, fit, remedies)
+    require("seed", seed, "be a whole number, 0 or more")
+    require_choice("by", by, ("error", "share"))
+    train_batches = as_batches(train_batches, "train_batches")
+    require_rereadable("train_batches", train_batches)
+    form, say = BatchForm(keys, channels_first), tell or _silent
+    notes: list[str] = []
+    if validation is None:
+        with scope(seed, "repair/reading"):
+            train_batches, validation = held_out(train_batches, form, seed)
+        notes.append(
+            "ID errors and shares are of a fifth of the training trajectories, held out of every training here. If the "
+            "model as it is was trained on them, its own ID error is too low."
+        )
+    first = _first(train_batches, form, seed)
+    channels_first = _axes(original, first, channels_first, notes)
+    yardstick = Yardstick(
+        validation=form.joined(validation, "validation", channels_first), channels_first=channels_first, error=error,
+        kind=kind, sigma=sigma, trajectories=trajectories, block=block, batch_size=batch_size, seed=seed,
+    )  # fmt: skip
+    place = None if field is None else form.joined(field, "field", channels_first)
+    plain = TriedModel(model=original, row=measured(original, yardstick, time.perf_counter()))
+    if place is not None:
+        # What is wrong with the field is told before anything is trained.
+        yardstick.predictions(original, place)
+    workshop = Workshop(
+        model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
+        pooling=pooling, head=head, layout=layout, keepdim=keepdim, fit=fit,
+    )  # fmt: skip
+    answers = yardstick.predictions(original, yardstick.validation)
+    notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
+    _report(say, AS_IT_IS, plain)
+    tried, skipped = _tried(workshop, remedies, yardstick, say)
+    tried = {AS_IT_IS: plain, **tried}
+    choice = choose(
+        {
+            name: Candidate(exchange=one.row.exchange, id_error=one.row.id_error)
+            for name, one in tried.items()
+        },
+        by=by,
+    )
+    chosen = choice.name or AS_IT_IS
+    notes += [*workshop.notes, *tried[chosen].row.exchange.train_first(tried[chosen].row.id_error)]
+    return Repaired(
+        model=tried[chosen].model,
+        name=chosen,
+        choice=choice,
+        candidates=_with_field(tried, yardstick, place, notes),
+        skipped=skipped,
+        notes=tuple(notes),
+        structure=tried[chosen].structure,
+        reanchored=next((one.reanchored for one in tried.values() if one.reanchored), None),
+    )
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def _checked(
+    model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None, remedies: Sequence[str]
+) -> nn.Module:
+    """A copy of the model in evaluation mode, if the arguments are what they should be."""
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    for argument, path in (("pooling", pooling), ("head", head)):
+        if path is not None:
+            part_at(model, argument, path)
+    if fit is not None and not callable(fit):
+        raise ValueError(f"fit must be a function of a model and batches, got {type(fit).__name__}")
+    if isinstance(remedies, str):
+        raise ValueError(f"remedies must be a list of names, got {remedies!r}")
+    for name in remedies:
+        require_choice("remedies", name, REPAIRS)
+    try:
+        return copy.deepcopy(model).eval()
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"model must be one that copy.deepcopy can copy: {_words(error)}") from error
+
+
+def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> TrainingParts:
+    with scope(seed, "repair/reading"):
+        for batch in batches:
+            return form.parts(batch, "train_batches")
+    raise ValueError("train_batches must hold at least one batch, got none")
+
+
+def _axes(model: nn.Module, first: TrainingParts, channels_first: bool | None, notes: list[str]) -> bool:
+    """Whether inputs are (B, C, T); the model must take them, and answer the same twice."""
+    if first.inputs.ndim != 3:
+        raise ValueError(
+            f"inputs of train_batches must have shape (B, T, C) or (B, C, T), got {tuple(first.inputs.shape)}"
+        )
+    if first.mask is None:
+        require_finite("inputs of train_batches", first.inputs)
+    try:
+        with evaluating(model):
+            answer, again = (answer_to(model, first.inputs, first.mask) for _ in range(2))
+    except CALL_ERRORS as error:
+        raise ValueError(
+            why_it_failed(
+                error,
+                tuple(first.inputs.shape),
+                masked=first.mask is not None,
+                channels_first=channels_first,
+            )
+        ) from error
+    if isinstance(answer, Tensor):
+        require_same(answer, again)
+    found = find_channels_first(model, first.inputs, first.mask)
+    if channels_first is not None:
+        warn_of_axes(channels_first, tuple(first.inputs.shape), found)
+        return channels_first
+    how, order = "taken as" if found is None else "found to be", "(B, C, T)" if found else "(B, T, C)"
+    notes.append(f"Inputs were {how} {order}; channels_first= says otherwise.")
+    return bool(found)
+
+
+def _tried(
+    workshop: Workshop, remedies: Sequence[str], yardstick: Yardstick, say: Callable[[str], object]
+) -> tuple[dict[str, TriedModel], dict[str, str]]:
+    """The candidates by name, and why others are none."""
+    tried: dict[str, TriedModel] = {}
+    skipped: dict[str, str] = {}
+    for name in dict.fromkeys(remedies):
+        treatment = REPAIRS[name]
+        lacking = workshop.lacks(treatment)
+        if lacking is not None:
+            skipped[name] = lacking
+            continue
+        say(f"{name}: {'training' if treatment.trains else 'fitting the head again'}")
+        try:
+            tried[name] = workshop.made(treatment, yardstick)
+        except FitResultError:
+            raise
+        except Exception as failed:
+            skipped[name] = f"It failed: {_words(failed)}"
+            if treatment.front is not None and isinstance(failed, TypeError | AttributeError):
+                skipped[name] += _IN_FRONT
+            say(f"{name}: {skipped[name]}")
+        else:
+            _report(say, name, tried[name])
+    return tried, skipped
+
+
+def _sentence(note: str) -> str:
+    return note[0].upper() + note[1:]
+
+
+def _words(failed: Exception) -> str:
+    """An exception on one line."""
+    return " ".join(f"{type(failed).__name__}: {failed}".split())
+
+
+def _report(say: Callable[[str], object], name: str, one: TriedModel) -> None:
+    row = one.row
+    say(f"{name}: ID error {row.id_error:.3g}, transient share {row.transient:.2f}, {row.seconds:.1f} s")
+
+
+def _with_field(
+    tried: Mapping[str, TriedModel], yardstick: Yardstick, place: JoinedBatches | None, notes: list[str]
+) -> dict[str, MeasuredModel]:
+    """The numbers of the candidates with their errors in the field, which come after the choice."""
+    if place is None:
+        return {name: one.row for name, one in tried.items()}
+    rows = {}
+    for name, one in tried.items():
+        try:
+            error = yardstick.error_on(one.model, place)
+        except Exception as failed:
+            error = math.nan
+            notes.append(f"In the field {name} failed: {_words(failed)}")
+        rows[name] = replace(one.row, field_error=error)
+    return rows

@@ -1,0 +1,209 @@
+"""Where candidates are made: each from a fresh copy of the trained model."""
+
+import copy
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from torch import nn
+
+from crest._base.rng import scope
+from crest._repair.measuring import Yardstick
+from crest._repair.repaired import MeasuredModel
+from crest._repair.structure import Structure
+from crest._repair.treatments import Treatment
+from crest.remedies.reanchored import Reanchored
+from crest.remedies.reanchoring import reanchor
+from crest.strangers.batch_forms import BatchForm, ChangedBatches, TrainingParts
+from crest.strangers.conventions import known_convention, seen_convention
+from crest.strangers.finding import find_head, find_pooling, find_stride
+from crest.strangers.slot import Layout
+
+Fit: TypeAlias = Callable[[nn.Module, Iterable[Any]], Any]
+"""The user's own training: a model, and batches that can be read many times. In place, or it returns a model."""
+
+_NO_POOLING = (
+    "No pooling layer was found: name it with pooling=. If a line of `forward` pools, make it a layer first, such as "
+    "self.pool = crest.MeanReadout(), or crest.LastReadout() for steps[:, -1]."
+)
+_NO_HEAD = "No linear layer that reads the pooled vector as it is was found: name it with head=."
+_NO_FIT = "It needs training: give your own as fit=."
+
+
+class FitResultError(ValueError):
+    """`fit` returned something that is neither a model nor None."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriedModel:
+    """A candidate, its build and its numbers."""
+
+    model: nn.Module
+    """In evaluation mode."""
+    row: MeasuredModel
+    """Its numbers."""
+    structure: Structure = field(default_factory=Structure)
+    """How it was built."""
+    reanchored: Reanchored | None = None
+    """What re-anchoring reported."""
+
+
+def measured(model: nn.Module, yardstick: Yardstick, started: float) -> MeasuredModel:
+    """The candidate's numbers, but for the field.
+
+    Args:
+        model: the candidate.
+        yardstick: how to measure.
+        started: when its making began, by `time.perf_counter`.
+    """
+    id_error, exchange = yardstick.error_on(model, yardstick.validation), yardstick.exchange(model)
+    return MeasuredModel(id_error=id_error, exchange=exchange, seconds=time.perf_counter() - started)
+
+
+@dataclass(kw_only=True)
+class Workshop:
+    """Makes candidates. What it was not told of the model it finds on the first batch, and says so in `notes`."""
+
+    model: nn.Module
+    """The trained model; only copies of it are changed."""
+    batches: Iterable[Any]
+    """To train on."""
+    form: BatchForm
+    """Of the batches."""
+    first: TrainingParts
+    """Some batch, to look at the model with."""
+    channels_first: bool
+    """Whether the model takes (B, C, T)."""
+    seed: int
+    """Of changed batches and of torch's state in training."""
+    pooling: str | None = None
+    """Path of the pooling layer."""
+    head: str | None = None
+    """Path of the head."""
+    layout: Layout | None = None
+    """How the pooling layer is called."""
+    keepdim: bool | None = None
+    """Whether it keeps a time axis of length one."""
+    fit: Fit | None = None
+    """The user's training."""
+    stride: int = field(default=1, init=False)
+    """Input steps for each step of the features."""
+    notes: list[str] = field(default_factory=list, init=False)
+    """What was found."""
+    _no_pooling: str = field(default=_NO_POOLING, init=False)
+
+    def __post_init__(self) -> None:
+        if self.pooling is not None:
+            self._look_at(self.pooling)
+            return
+        found = find_pooling(self.model)
+        if found is None:
+            return
+        try:
+            self._look_at(found)
+        except ValueError as refused:
+            # Nobody named this layer, so it is no error of the user's.
+            self._no_pooling = f"{_NO_POOLING} What was found is of no use: {refused}."
+
+    def _look_at(self, pooling: str) -> None:
+        """See on the first batch how the pooling layer is called, and what reads it."""
+        inputs, targets, mask = self.first
+        known = known_convention(self.model.get_submodule(pooling), pooling, "pooling")
+        layout, keepdim = self.layout, self.keepdim
+        if known is not None:
+            layout, keepdim = layout or known.layout, known.keepdim if keepdim is None else keepdim
+        self.layout, self.keepdim = seen_convention(
+            self.model, pooling, (inputs, targets, mask), layout=layout, keepdim=keepdim, argument="pooling"
+        )
+        steps = inputs.shape[2 if self.channels_first else 1]
+        self.stride = find_stride(self.model, pooling, self.layout, inputs, mask, steps=steps)
+        if self.pooling is None:
+            self.notes.append(f"The pooling layer was found at {pooling!r}.")
+        self.pooling = pooling
+        if self.stride > 1:
+            self.notes.append(
+                f"Features have a step for {self.stride} of the inputs; CREST's constants count those of the inputs."
+            )
+        if self.head is None:
+            self.head = find_head(self.model, pooling, inputs, mask)
+            if self.head is not None:
+                self.notes.append(f"The head was found at {self.head!r}.")
+
+    def lacks(self, treatment: Treatment) -> str | None:
+        """What is missing for this remedy; None if nothing is."""
+        if treatment.pooling and self.pooling is None:
+            return self._no_pooling
+        if treatment.trains:
+            return _NO_FIT if self.fit is None else None
+        return _NO_HEAD if self.head is None else None
+
+    def made(self, treatment: Treatment, yardstick: Yardstick) -> TriedModel:
+        """The candidate of this remedy, made and measured."""
+        started = time.perf_counter()
+        model, found = copy.deepcopy(self.model), None
+        if treatment.trains:
+            structure = self._structure(treatment)
+            model = self._trained(structure.build(model), treatment)
+        else:
+            found = self._reanchored(model)
+            structure = self._structure(treatment, found)
+        model.zero_grad(set_to_none=True)
+        model.eval()
+        row = measured(model, yardstick, started)
+        return TriedModel(model=model, row=row, structure=structure, reanchored=found)
+
+    def _structure(self, treatment: Treatment, found: Reanchored | None = None) -> Structure:
+        pooled: dict[str, Any] = {}
+        if treatment.pooling:
+            pooled = {
+                "pooling": self.pooling,
+                "layout": self.layout,
+                "keepdim": self.keepdim,
+                "stride": self.stride,
+            }
+        if found is not None:
+            pooled["budget"] = found.budget
+        return Structure(front=treatment.front, channels_first=self.channels_first, **pooled)
+
+    def _trained(self, model: nn.Module, treatment: Treatment) -> nn.Module:
+        batches = treatment.change(
+            self.batches, self.form, channels_first=self.channels_first, seed=self.seed
+        )
+        if self.fit is None:
+            raise ValueError("fit must be given for a remedy that trains")
+        with scope(self.seed, "repair/fit"):
+            try:
+                returned = self.fit(model.train(), batches)
+            except ValueError as error:
+                batch = next(iter(batches), None) if "values to unpack" in str(error) else None
+                if batch is None:
+                    raise
+                form = self.form.words(batch)
+                raise ValueError(f"{error}; if fit unpacks its batches so: they are {form}") from error
+        if returned is None:
+            return model
+        if not isinstance(returned, nn.Module):
+            raise FitResultError(
+                f"fit must train the model in place and return None, or return a model, got {type(returned).__name__}"
+            )
+        return returned
+
+    def _reanchored(self, model: nn.Module) -> Reanchored:
+        """The report of re-anchoring, which changes the model."""
+        if self.pooling is None or self.head is None:
+            raise ValueError("pooling and head must be known for re-anchoring")
+
+        def as_tuple(batch: Any) -> tuple[Any, ...]:
+            parts = self.form.parts(batch, "train_batches")
+            return tuple(part for part in parts if part is not None)
+
+        return reanchor(
+            model,
+            ChangedBatches(self.batches, as_tuple),
+            pooling=self.pooling,
+            head=self.head,
+            layout=self.layout,
+            keepdim=self.keepdim,
+            stride=self.stride,
+        )

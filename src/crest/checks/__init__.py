@@ -1,4 +1,0 @@
-"""The checks at public doors: `arguments` for numbers, choices and shapes, `tensors` for what needs torch.
-
-Nothing is imported here: `crest.theory` takes `crest.checks.arguments` and stays without torch.
-"""

@@ -1,0 +1,121 @@
+"""What the rule of `crest.choose` is given, and what it says of each."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from crest._base.arguments import require
+from crest._base.doors import door_leaving
+from crest.exchange.result import Exchange
+
+
+@door_leaving("exchange", "function")
+@dataclass(frozen=True)
+class Candidate:
+    """A trained model that might be chosen: its predictions, or its exchange test, and its error on ID data.
+
+    Example:
+        >>> Candidate(lambda x: x.mean((1, 2)), 0.12).id_error
+        0.12
+    """
+
+    function: Callable[..., Tensor] | None = None
+    """What `crest.exchange_test` takes; not needed where the test is done."""
+    id_error: float = math.nan
+    """Error on held-out data as in training, the same measure for all candidates; 0 or more."""
+    exchange: Exchange | None = field(default=None, kw_only=True)
+    """The exchange test, where it is done."""
+    held_out: float | None = field(default=None, kw_only=True)
+    """Error of leave-one-condition-out training, where somebody measured it: shown, and no part of the rule."""
+
+    def __post_init__(self) -> None:
+        require("id_error", self.id_error, "be 0 or more")
+        if self.held_out is not None:
+            require("held_out", self.held_out, "be 0 or more")
+        if self.exchange is not None and not isinstance(self.exchange, Exchange):
+            raise ValueError(f"exchange must be a crest.Exchange, got {type(self.exchange).__name__}")
+        if self.function is not None and not callable(self.function):
+            raise ValueError(f"function must be callable, got {type(self.function).__name__}")
+        if self.function is None and self.exchange is None:
+            raise ValueError("function must be given where exchange is not, got neither")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the rule says of one candidate."""
+
+    id_error: float
+    """Its error on ID data."""
+    exchange: Exchange
+    """Its exchange test."""
+    follows: bool
+    """Whether it follows the transient."""
+    reason: str
+    """Why it does, does not, or was chosen."""
+    held_out: float | None = None
+    """As given with the candidate."""
+    condition_errors: Mapping[Hashable, float] | None = None
+    """Its error under each condition, where conditions and targets were given."""
+
+    @property
+    def worst_condition(self) -> Hashable | None:
+        """The condition with the highest error; None without conditions."""
+        errors = self.condition_errors
+        return None if errors is None else max(errors, key=lambda name: errors[name])
+
+    @property
+    def worst(self) -> str:
+        """Its highest error and the condition that has it, as the table shows them."""
+        errors = self.condition_errors
+        return "" if errors is None else f"{max(errors.values()):.3g} ({self.worst_condition})"
+
+
+@dataclass(frozen=True, repr=False)
+class Choice:
+    """The candidate that the rule takes, why, and what it knew of each."""
+
+    name: str | None
+    """The chosen candidate; None where the rule cannot tell."""
+    reason: str
+    """Why this one, or why none."""
+    lowest_error: str
+    """The candidate with the lowest ID error, whatever it follows."""
+    candidates: Mapping[str, Judged]
+    """What was found for each."""
+
+    def __repr__(self) -> str:
+        head = [f"Choice: {'none' if self.name is None else self.name}. {self.reason}"]
+        if self.name is None:
+            head.append(f"The lowest ID error is that of {self.lowest_error}.")
+        judged = list(self.candidates.values())
+        table = {
+            "candidate": list(self.candidates),
+            "ID error": [f"{one.id_error:.3g}" for one in judged],
+            "transient": [f"{one.exchange.transient:.2f}" for one in judged],
+            "background": [f"{one.exchange.background:.2f}" for one in judged],
+            "interaction": [f"{one.exchange.interaction:.2f}" for one in judged],
+            "follows": ["yes" if one.follows else "no" for one in judged],
+        }
+        exchanged = [one.exchange.exchanged_error for one in judged]
+        if any(one is not None for one in exchanged):
+            table["exchanged"] = ["" if one is None else f"{one:.3g}" for one in exchanged]
+        if any(one.condition_errors for one in judged):
+            table["worst condition"] = [one.worst for one in judged]
+        if any(one.held_out is not None for one in judged):
+            table["held out"] = ["" if one.held_out is None else f"{one.held_out:.3g}" for one in judged]
+        table["reason"] = [one.reason for one in judged]
+        return "\n".join([*head, *_lines(table)])
+
+
+def _lines(table: Mapping[str, list[str]]) -> list[str]:
+    """The columns under their names, the first and the last to the left, numbers to the right."""
+    columns = [[name, *cells] for name, cells in table.items()]
+    widths = [max(map(len, cells)) for cells in columns]
+    left = {0, len(columns) - 1}
+    aligned = [
+        [cell.ljust(width) if number in left else cell.rjust(width) for cell in cells]
+        for number, (cells, width) in enumerate(zip(columns, widths, strict=True))
+    ]
+    return ["  " + "  ".join(row).rstrip() for row in zip(*aligned, strict=True)]

@@ -1,0 +1,127 @@
+"""Errors condition by condition: of a model as it is, and of models trained without each condition in turn.
+
+A condition is what a field changes: a load, a speed, a machine. The labels are those of the data at hand.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from crest._base.arguments import require_shape
+from crest._base.doors import door_leaving
+from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
+from crest.probes.batches import BATCH, batches_of, in_batches
+from crest.probes.errors import ErrorOf, rmse_or_error_rate
+
+
+def errors_by_condition(
+    function: Callable[..., Tensor],
+    inputs: Tensor,
+    targets: Tensor,
+    conditions: Iterable[Hashable] | Tensor,
+    mask: Tensor | None = None,
+    *,
+    error: ErrorOf = rmse_or_error_rate,
+    batch_size: int = BATCH,
+) -> dict[Hashable, float]:
+    """The function's error on the trajectories of each condition, in the order in which conditions first appear.
+
+    Args:
+        function: from (B, T, C) to (B,), (B, 1) or logits (B, K); called with the mask too where one is given.
+        inputs: (N, T, C).
+        targets: (N,).
+        conditions: (N,), anything that names the condition of each trajectory.
+        mask: (N, T), True where a step is valid.
+        error: from predictions and targets to one number.
+        batch_size: how many predictions are made at once.
+
+    Example:
+        >>> inputs, targets = torch.arange(4.0).reshape(4, 1, 1), torch.tensor([0.0, 1.0, 2.0, 5.0])
+        >>> errors_by_condition(lambda x: x.mean((1, 2)), inputs, targets, ["low", "low", "high", "high"])
+        {'low': 0.0, 'high': 1.4142135381698608}
+    """
+    tensors, rows = _checked(inputs, targets, conditions, mask)
+    asked = [tensors[0], *tensors[2:]]
+    with torch.no_grad():
+        answers = in_batches(function, batches_of(*asked, size=batch_size))
+        require_finite("the function's predictions", answers)
+        wanted = tensors[1].to(answers.device)
+        return {name: float(error(answers[of], wanted[of])) for name, of in rows.items()}
+
+
+@door_leaving("conditions")
+def leave_one_condition_out(
+    fit: Callable[..., Callable[..., Tensor]],
+    inputs: Tensor,
+    targets: Tensor,
+    conditions: Iterable[Hashable] | Tensor,
+    mask: Tensor | None = None,
+    *,
+    error: ErrorOf = rmse_or_error_rate,
+) -> dict[Hashable, float]:
+    """For each condition, the error on it of what was trained on all the others.
+
+    Trains once for each condition. What comes out foretells a field only as far as the field differs from the data at
+    hand as one condition differs from the others.
+
+    Args:
+        fit: from inputs and targets (and the mask, where one is given) to a function from inputs (and mask) to
+            predictions (B,), (B, 1) or logits (B, K). Whatever trains will do.
+        inputs: (N, T, C).
+        targets: (N,).
+        conditions: (N,), anything that names the condition of each trajectory; two conditions or more.
+        mask: (N, T), True where a step is valid.
+        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits the
+            share of wrong classes.
+
+    Example:
+        >>> def fit(inputs, targets):
+        ...     mean = targets.mean()
+        ...     return lambda x: mean.expand(len(x))
+        >>> leave_one_condition_out(fit, torch.zeros(4, 8, 1), torch.tensor([0.0, 0.0, 3.0, 3.0]), [1, 1, 2, 2])
+        {1: 3.0, 2: 3.0}
+    """
+    tensors, rows = _checked(inputs, targets, conditions, mask)
+    if len(rows) < 2:
+        raise ValueError(f"conditions must be two or more to leave one out, got {next(iter(rows))!r} alone")
+    errors: dict[Hashable, float] = {}
+    for name, left_out in rows.items():
+        others = torch.ones(len(inputs), dtype=torch.bool)
+        others[left_out] = False
+        kept = others.nonzero().flatten()
+        function = fit(*(tensor[kept] for tensor in tensors))
+        if not callable(function):
+            raise ValueError(f"fit must return a function that predicts, got {type(function).__name__}")
+        x, y, *valid = (tensor[left_out] for tensor in tensors)
+        errors |= errors_by_condition(function, x, y, [name] * len(y), *valid, error=error)
+    return errors
+
+
+def _checked(
+    inputs: Tensor, targets: Tensor, conditions: Iterable[Hashable] | Tensor, mask: Tensor | None
+) -> tuple[list[Tensor], dict[Hashable, Tensor]]:
+    """Inputs, targets and mask, if there is one; and the trajectories of each condition."""
+    require_series("inputs", inputs, "(N, T, C)")
+    valid = as_mask(mask, inputs)
+    require_finite("inputs", inputs, valid)
+    wanted = as_per_trajectory("targets must be", targets, len(inputs))
+    require_finite("targets", wanted)
+    if not isinstance(conditions, Iterable):
+        raise ValueError(
+            f"conditions must name a condition for each trajectory, got {type(conditions).__name__}"
+        )
+    shape = tuple(getattr(conditions, "shape", (0,)))
+    if len(shape) != 1:
+        raise ValueError(f"conditions must name a condition for each trajectory, got shape {shape}")
+    names: list[Hashable] = conditions.tolist() if hasattr(conditions, "tolist") else list(conditions)
+    require_shape("conditions", np.empty(len(names)), "(N,)", (len(inputs),))
+    for name in names:
+        if not isinstance(name, Hashable) or name is None or name != name:  # noqa: PLR0124
+            raise ValueError(f"conditions must name a condition for each trajectory, got {name!r}")
+    rows: dict[Hashable, list[int]] = {}
+    for number, name in enumerate(names):
+        rows.setdefault(name, []).append(number)
+    tensors = [inputs, wanted] if valid is None else [inputs, wanted, valid]
+    return tensors, {name: torch.tensor(of) for name, of in rows.items()}

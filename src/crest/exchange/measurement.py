@@ -1,0 +1,220 @@
+"""Exchange: give every transient the background of others, and see which of the two the prediction follows."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from crest._base.arguments import require, require_choice
+from crest._base.doors import door_leaving
+from crest._base.rng import generator
+from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
+from crest.background import SIGMA
+from crest.exchange.crossing import LENT, Crossed, Lent
+from crest.exchange.result import Exchange, Interval
+from crest.exchange.two_way import LEVEL, Array, component_shares, resampled_intervals, sums_of_squares
+from crest.probes.batches import batches_of, in_batches
+from crest.probes.errors import ErrorOf, rmse_or_error_rate
+
+# our choice: docs/choices.md#exchange
+TRAJECTORIES = 128
+BLOCK_SIZE = 16
+BOOTSTRAP = 1000
+CELLS = 256
+
+
+@door_leaving("function")
+def exchange_test(
+    function: Callable[..., Tensor],
+    inputs: Tensor,
+    *,
+    kind: str = "core",
+    lent: Lent = "background",
+    mask: Tensor | None = None,
+    targets: Tensor | None = None,
+    error: ErrorOf = rmse_or_error_rate,
+    sigma: float = SIGMA,
+    trajectories: int = TRAJECTORIES,
+    block: int = BLOCK_SIZE,
+    batch_size: int = CELLS,
+    bootstrap: int = BOOTSTRAP,
+    seed: int = 0,
+) -> Exchange:
+    """Whether a model's prediction follows what is transient in its inputs, or their background.
+
+    Each signal is separated in background and transient. Within blocks of trajectories the function predicts on every
+    transient of one with every background of another, and the variance of these predictions is shared out. Asks for no
+    labels, events, gradients or insides. Takes about `trajectories * block` predictions. With targets, of data as in
+    training, it also says what the error would be if the background were anybody's.
+
+    Args:
+        function: Any callable from (B, T, C) to (B,), (B, 1), or logits (B, K), of which each row's mean is taken off;
+            called without gradients, and with the inputs and the mask where a mask is given. A `torch.nn.Module` is put
+            in evaluation mode for it; around a plain function that calls one, use `crest.probes.evaluating`.
+        inputs: (N, T, C), two trajectories or more.
+        kind: kind of background, as in `crest.background.split`.
+        lent: what of a background is exchanged. "background": the whole of it. "spectrum": its level and how large each of its
+            frequencies is, on the phases that the own background has. The transient then still fits into the waves around it, where
+            events keep to a phase; what only phases tell is not exchanged.
+        mask: (N, T), True where a step is valid. A cell has the valid steps of the transient's trajectory; where the
+            background's trajectory is padded, the background of its nearest valid step is held.
+        targets: (N,), for `Exchange.exchanged_error`: what the transient of each trajectory should be read as.
+        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits
+            (B, K) the share of wrong classes.
+        sigma: deviation of the Gaussian in steps, where the kind has one.
+        trajectories: how many are drawn; all if there are fewer.
+        block: how many exchange among each other.
+        batch_size: how many predictions are made at once.
+        bootstrap: draws for the intervals.
+        seed: of the drawn trajectories, their blocks and the bootstrap.
+
+    Example:
+        >>> inputs = torch.randn(64, 100, 1, generator=torch.Generator().manual_seed(0)).cumsum(0) * 0.01
+        >>> inputs[:, 50] += torch.linspace(0, 5, 64)[:, None]
+        >>> exchange_test(lambda x: x.amax(1) - x.mean(1), inputs).transient > 0.9
+        True
+        >>> exchange_test(lambda x: x[:, :20].mean(1), inputs).background > 0.9
+        True
+    """
+    require_series("inputs", inputs, "(N, T, C)")
+    require("trajectories", trajectories, "be a whole number, 2 or more")
+    require("block", block, "be a whole number, 2 or more")
+    require("batch_size", batch_size, "be a whole number, 1 or more")
+    require("bootstrap", bootstrap, "be a whole number, 1 or more")
+    require_choice("lent", lent, LENT)
+    if not callable(function):
+        raise ValueError(f"function must be callable, got {type(function).__name__}")
+    if len(inputs) < 2:
+        raise ValueError("inputs must hold two trajectories or more: one has nothing to exchange")
+    valid = as_mask(mask, inputs)
+    if valid is not None and not bool(valid.any(1).all()):
+        empty = int((~valid.any(1)).nonzero()[0])
+        raise ValueError(f"mask must leave a valid step in each trajectory, got none in trajectory {empty}")
+    require_finite("inputs", inputs, valid)
+    if targets is not None:
+        targets = as_per_trajectory("targets must be", targets, len(inputs))
+        require_finite("targets", targets)
+
+    numbers = generator(seed, "exchange")
+    drawn = numbers.permutation(len(inputs))[:trajectories]
+    chosen = torch.from_numpy(drawn).to(inputs.device)
+    signals = inputs.detach()[chosen]
+    valid = None if valid is None else valid[chosen]
+    parts = Crossed(signals, valid, kind, sigma, lent)
+    # No block of one: it has nothing to exchange.
+    blocks = np.array_split(np.arange(len(drawn)), min(math.ceil(len(drawn) / block), len(drawn) // 2))
+    pairs = torch.cat([torch.cartesian_prod(rows, rows) for rows in map(torch.from_numpy, blocks)])
+    predictions = _predictions(
+        function, (parts.cells(some) for (some,) in batches_of(pairs, size=batch_size))
+    )
+    answers = _answers(predictions)
+    ends = np.cumsum([len(rows) ** 2 for rows in blocks])
+    grids = [
+        cells.reshape(len(rows), len(rows), -1)
+        for rows, cells in zip(blocks, np.split(answers, ends[:-1]), strict=True)
+    ]
+    own = batches_of(torch.arange(len(drawn)), size=batch_size)
+    alone = _answers(_predictions(function, (parts.backgrounds(rows) for (rows,) in own)))
+    found = replace(_result(grids, alone, kind, bootstrap, numbers), lent=lent)
+    if targets is None:
+        return found
+    wanted = targets.cpu()[torch.from_numpy(drawn)]
+    transients, backgrounds = pairs.unbind(1)
+    others = transients != backgrounds
+    return replace(
+        found,
+        exchanged_error=float(error(predictions[others], wanted[transients[others]])),
+        constant_error=float(error(_constant(wanted, predictions), wanted)),
+    )
+
+
+def _constant(targets: Tensor, like: Tensor) -> Tensor:
+    """The mean target for each trajectory; where predictions are logits (B, K), logits of the most frequent class."""
+    if like.ndim == 2 and like.shape[1] > 1:
+        most = targets.long().mode().values
+        if int(targets.min()) < 0 or int(targets.max()) >= like.shape[1]:
+            raise ValueError(
+                f"targets must be classes from 0 to {like.shape[1] - 1}, as many as the predictions have, got "
+                f"{int(targets.min())} to {int(targets.max())}"
+            )
+        return torch.nn.functional.one_hot(most, like.shape[1]).to(like.dtype).expand(len(targets), -1)
+    return targets.to(torch.float64).mean().to(like.dtype).expand(len(targets))
+
+
+def _predictions(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Tensor:
+    """What the function answers, on the CPU."""
+    found = in_batches(function, asked)
+    if found.ndim > 2 or found.is_complex() or 0 in found.shape:
+        got = f"{tuple(found.shape)} of {found.dtype}"
+        raise ValueError(f"function must return real numbers of shape (B,), (B, 1) or (B, K), got {got}")
+    require_finite("the function's predictions", found)
+    return found.cpu()
+
+
+def _answers(found: Tensor) -> Array:
+    """Predictions (B, K) in float64, logits less the mean over classes; rounding noise around a constant is 0."""
+    answers: Array = found.reshape(len(found), -1).double().numpy()
+    rounding = torch.finfo(found.dtype).eps if found.is_floating_point() else 0.0
+    noise = rounding * np.abs(answers).max()
+    if answers.shape[1] > 1:
+        answers = answers - answers.mean(1, keepdims=True)
+    return answers if np.abs(answers - answers.mean(0)).max() > noise else np.zeros_like(answers)
+
+
+def _result(
+    grids: list[Array], alone: Array, kind: str, draws: int, numbers: np.random.Generator
+) -> Exchange:
+    # A transient on its own background is the signal.
+    whole = np.concatenate([grid[range(len(grid)), range(len(grid))] for grid in grids])
+    sums = np.sum([sums_of_squares(grid) for grid in grids], 0)
+    transient, background, interaction = component_shares(sums, [len(grid) for grid in grids])[0].tolist()
+    ends = np.full((3, 2), np.nan)
+    if sums.sum() > 0:
+        ends = resampled_intervals(grids, draws, numbers)
+    intervals = [(low, high) for low, high in ends.tolist()]
+    moved, moved_interval = _moved(grids, whole, draws, numbers)
+    return Exchange(
+        transient=transient,
+        background=background,
+        interaction=interaction,
+        transient_interval=intervals[0],
+        background_interval=intervals[1],
+        interaction_interval=intervals[2],
+        background_alone=_squared_correlation(whole, alone),
+        kind=kind,
+        trajectories=sum(len(grid) for grid in grids),
+        moved=moved,
+        moved_interval=moved_interval,
+    )
+
+
+def _moved(
+    grids: list[Array], own: Array, draws: int, numbers: np.random.Generator
+) -> tuple[float, Interval]:
+    """How far predictions move from the own background to those of others, and its interval by a bootstrap."""
+    spread = ((own - own.mean(0)) ** 2).sum(1)
+    if not spread.sum() > 0:
+        return math.nan, (math.nan, math.nan)
+    # The own background is among the columns and adds nothing; it does not count.
+    changes = np.concatenate(
+        [
+            ((grid - grid[range(len(grid)), range(len(grid))][:, None]) ** 2).sum((1, 2)) / (len(grid) - 1)
+            for grid in grids
+        ]
+    )
+    counts = numbers.multinomial(len(own), np.full(len(own), 1 / len(own)), draws)
+    tail = (1 - LEVEL) / 2
+    drawn = np.sqrt((counts @ changes) / np.maximum(counts @ spread, np.finfo(np.float64).tiny))
+    low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
+    found = math.sqrt(changes.sum() / spread.sum())
+    return found, (min(low, found), max(high, found))
+
+
+def _squared_correlation(first: Array, second: Array) -> float:
+    """Squared correlation over trajectories, all outputs together; 0 if one of them does not vary."""
+    first, second = first - first.mean(0), second - second.mean(0)
+    scale = float((first**2).sum() * (second**2).sum())
+    return min(float((first * second).sum()) ** 2 / scale, 1.0) if scale > 0 else 0.0

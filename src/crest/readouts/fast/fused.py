@@ -1,0 +1,276 @@
+"""CREST's passes over the features as operators of torch, compiled by numba: for a CPU, see `crest.readouts.fast.serves`.
+
+Residuals and selected steps stay in tiles of eight channels, (B, tiles T 8): `Chosen.steps` gives them as (B, T, D).
+The plain path in `crest.background` and `crest.readouts.means` is what these must agree with.
+"""
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from crest._base.arrays import Features, Pooled, Profile, Selection, StepMask
+from crest.readouts.fast.threads import on_threads
+
+_LANES = 8
+# Deviations at which the Gaussian is cut: what lies beyond is less than half a unit in the last place of float32, and of no
+# consequence in float64, where the plain low-pass is cut at the same place.
+# our choice: docs/choices.md#compiled-low-pass
+_REACH = {torch.float32: 5.42, torch.float64: 6.0}
+
+
+class Residuals(NamedTuple):
+    """How far each step is from its background, in units of the channel's reach."""
+
+    tiles: Tensor
+    """(B, tiles T 8): zero where it is below the floor, and on padding."""
+    peak: Tensor
+    """(B, D): each channel's largest."""
+    above: Tensor
+    """(B, D): how many are above the floor."""
+    profile: Profile
+    """(B, T): the average over channels, each normalised to sum to one over time."""
+    line_profile: Tensor
+    """(lines, T): the same by distances from a line around each step, for the first trajectories."""
+
+
+class Chosen(NamedTuple):
+    """Selected steps of each channel."""
+
+    tiles: Tensor
+    """(B, tiles T 8): bytes, 1 where a step is selected."""
+    size: Tensor
+    """(B, D): how many."""
+
+    def steps(self) -> Selection:
+        """(B, T, D): True where a channel selects a step."""
+        batch, width = self.size.shape
+        tiles = self.tiles.reshape(batch, -(-width // _LANES), -1, _LANES).transpose(1, 2)
+        return tiles.flatten(2)[..., :width].to(torch.bool)
+
+
+def residuals_of(
+    features: Features, mask: StepMask | None, *, sigma: float, floor: float, delta: float, lines: int = 0
+) -> Residuals:
+    """Residuals of the slow background and their profile; for the first `lines` trajectories also that of a line.
+
+    Example:
+        >>> features = torch.zeros(1, 64, 2)
+        >>> features[0, 20] = 1.0
+        >>> found = residuals_of(features, None, sigma=6.0, floor=1e-5, delta=1e-12)
+        >>> int(found.profile.argmax()), found.above.shape
+        (20, torch.Size([1, 2]))
+    """
+    return Residuals(*torch.ops.crest.residuals(features, mask, sigma, floor, delta, lines))
+
+
+def choose_steps(
+    residuals: Residuals, count: Tensor, mask: StepMask | None, *, floor: float, tie: float, dilation: int
+) -> Chosen:
+    """The `count` (B, D) steps of each channel with the largest residuals and those tied with the last, widened."""
+    tiles, peak, above, *_ = residuals
+    return Chosen(*torch.ops.crest.choose(tiles, peak, above, count, mask, floor, tie, dilation))
+
+
+def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMask | None = None) -> Pooled:
+    """P = alpha (F_sel - F_rest) + (1 - alpha) F_global, as one weighted sum; differentiable in the features.
+
+    Example:
+        >>> features = torch.tensor([[[1.0], [5.0], [3.0]]])
+        >>> found = residuals_of(features, None, sigma=1.0, floor=1e-5, delta=1e-12)
+        >>> one = torch.ones(1, 1, dtype=torch.int64)
+        >>> chosen = choose_steps(found, one, None, floor=1e-5, tie=1e-5, dilation=0)
+        >>> pool_chosen(features, chosen, torch.ones(1, 1))
+        tensor([[3.]])
+    """
+    size = chosen.size
+    whole = torch.full_like(size[:, :1], features.shape[1])
+    steps = whole if mask is None else mask.sum(1, keepdim=True)
+    left = steps - size
+    # Where every step is selected there is no rest: the contrast is zero.
+    contrast = torch.where(left > 0, alpha, 0.0)
+    level = ((1 - alpha) * (steps > 0)).expand_as(contrast)
+    average = (1 - alpha) / steps.clamp(min=1)
+    inner, outer = average + contrast / size.clamp(min=1), average - contrast / left.clamp(min=1)
+    weights = [weight.to(features.dtype) for weight in (inner, outer, level)]
+    pooled: Tensor = torch.ops.crest.pool(features, chosen.tiles, *weights, mask)
+    return pooled
+
+
+# -- the operators. Not by `torch.library.custom_op`, whose first call loads all of torch._dynamo.
+
+torch.library.define(
+    "crest::residuals",
+    "(Tensor features, Tensor? mask, float sigma, float floor, float delta, SymInt lines)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+)
+torch.library.define(
+    "crest::choose",
+    "(Tensor tiles, Tensor peak, Tensor above, Tensor count, Tensor? mask, float floor, float tie, int dilation)"
+    " -> (Tensor, Tensor)",
+)
+torch.library.define(
+    "crest::pool",
+    "(Tensor features, Tensor tiles, Tensor inner, Tensor outer, Tensor level, Tensor? mask) -> Tensor",
+)
+torch.library.define(
+    "crest::spread",
+    "(Tensor gradient, Tensor tiles, Tensor inner, Tensor outer, Tensor level, Tensor? mask, SymInt steps) -> Tensor",
+)
+
+
+def _array(tensor: Tensor) -> NDArray[Any]:
+    return tensor.detach().contiguous().numpy()
+
+
+def _valid(mask: Tensor | None) -> tuple[NDArray[Any], bool]:
+    return (np.ones((1, 1), np.bool_), False) if mask is None else (_array(mask), True)
+
+
+@functools.cache
+def _taps(sigma: float, dtype: torch.dtype) -> NDArray[Any]:
+    """The Gaussian's weights from its middle on; on both sides they add up to one."""
+    offsets = np.arange(math.ceil(_REACH[dtype] * sigma) + 1)
+    weights = np.exp(-0.5 * (offsets / sigma) ** 2)
+    weights /= 2 * weights.sum() - 1
+    return weights.astype(str(dtype).removeprefix("torch."))
+
+
+def _tiled(width: int, steps: int) -> int:
+    return -(-width // _LANES) * _LANES * steps
+
+
+@torch.library.impl("crest::residuals", "CPU")
+def _residuals(
+    features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, lines: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    from crest.readouts.fast.kernels.residuals import residuals  # noqa: PLC0415
+
+    found = _residual_shapes(features, mask, sigma, floor, delta, lines)
+    batch = features.shape[0]
+    valid, masked = _valid(mask)
+    series = _array(features)
+    weights = _taps(sigma, features.dtype)
+    on_threads(
+        residuals, batch, series.reshape(batch, -1), valid, masked, weights, sigma, weights.dtype.type(floor), delta,
+        *(tensor.numpy() for tensor in found),
+    )  # fmt: skip
+    return found
+
+
+def _residual_shapes(
+    features: Tensor,
+    mask: Tensor | None,
+    sigma: float,
+    floor: float,
+    delta: float,
+    lines: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    batch, steps, width = features.shape
+    return (
+        features.new_empty(batch, _tiled(width, steps)),
+        features.new_empty(batch, width),
+        features.new_empty(batch, width, dtype=torch.int64),
+        features.new_empty(batch, steps),
+        features.new_empty(lines, steps),
+    )
+
+
+@torch.library.impl("crest::choose", "CPU")
+def _choose(
+    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float, dilation: int
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    from crest.readouts.fast.kernels.ranking import selections  # noqa: PLC0415
+
+    found = _chosen_shapes(tiles, peak, above, count, mask, floor, tie, dilation)
+    number = _array(tiles).dtype.type
+    on_threads(
+        selections, tiles.shape[0], _array(tiles), _array(peak), _array(above), _array(count), *_valid(mask), number(floor),
+        number(tie), dilation, *(tensor.numpy() for tensor in found),
+    )  # fmt: skip
+    return found
+
+
+def _chosen_shapes(
+    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float, dilation: int
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    return torch.empty_like(tiles, dtype=torch.uint8), torch.empty_like(above)
+
+
+@torch.library.impl("crest::pool", "CPU")
+def _pool(
+    features: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None
+) -> Tensor:
+    from crest.readouts.fast.kernels.pooling import weighted_sums  # noqa: PLC0415
+
+    pooled = _pooled_shape(features, tiles, inner, outer, level, mask)
+    weights = (_array(weight) for weight in (inner, outer, level))
+    series = _array(features).reshape(features.shape[0], -1)
+    on_threads(weighted_sums, len(series), series, _array(tiles), *weights, *_valid(mask), pooled.numpy())
+    return pooled
+
+
+def _pooled_shape(
+    features: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None
+) -> Tensor:  # fmt: skip
+    return features.new_empty(features.shape[0], features.shape[2])
+
+
+@torch.library.impl("crest::spread", "CPU")
+def _spread(
+    gradient: Tensor,
+    tiles: Tensor,
+    inner: Tensor,
+    outer: Tensor,
+    level: Tensor,
+    mask: Tensor | None,
+    steps: int,
+) -> Tensor:
+    from crest.readouts.fast.kernels.pooling import spread_weights  # noqa: PLC0415
+
+    spread = _spread_shape(gradient, tiles, inner, outer, level, mask, steps)
+    batch = gradient.shape[0]
+    arrays = [_array(tensor) for tensor in (gradient, tiles, inner, outer)]
+    on_threads(spread_weights, batch, *arrays, *_valid(mask), spread.numpy().reshape(batch, -1))
+    return spread
+
+
+def _spread_shape(
+    gradient: Tensor, tiles: Tensor, inner: Tensor, outer: Tensor, level: Tensor, mask: Tensor | None, steps: int
+) -> Tensor:  # fmt: skip
+    return gradient.new_empty(gradient.shape[0], steps, gradient.shape[1])
+
+
+torch.library.register_fake("crest::residuals", _residual_shapes)
+torch.library.register_fake("crest::choose", _chosen_shapes)
+torch.library.register_fake("crest::pool", _pooled_shape)
+torch.library.register_fake("crest::spread", _spread_shape)
+
+# Pooling and spreading are linear, and each is the other's transpose: so any number of backward passes is.
+
+
+def _keep_pool(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    features, *weights = inputs
+    ctx.steps = features.shape[1]
+    ctx.save_for_backward(*weights)
+
+
+def _back_through_pool(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    return torch.ops.crest.spread(gradient, *ctx.saved_tensors, ctx.steps), None, None, None, None, None
+
+
+def _keep_spread(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    _, *weights, _ = inputs
+    ctx.save_for_backward(*weights)
+
+
+def _back_through_spread(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    return torch.ops.crest.pool(gradient, *ctx.saved_tensors), None, None, None, None, None, None
+
+
+torch.library.register_autograd("crest::pool", _back_through_pool, setup_context=_keep_pool)
+torch.library.register_autograd("crest::spread", _back_through_spread, setup_context=_keep_spread)

@@ -1,0 +1,41 @@
+"""How kernels are compiled and how they read features: in blocks of steps, eight channels at a time.
+
+Channels go in tiles of eight, the lanes of one vector. A tile of residuals is a contiguous series of rows (T, 8), so
+that a step further in time is eight numbers further in memory, whatever D is. Features stay as they are (T, D), in
+blocks of steps that a cache holds. Kernels take the trajectories from `begin` to `end`: threads share a batch.
+
+Sums of up to 512 numbers are in the features' dtype, sums of these in float64. NaN stays NaN where features are
+pooled, and is no residual.
+"""
+
+import numba
+
+from crest.readouts.fast.kernels.lanes import LANES, take
+
+TILE_STEPS = 512
+"""Steps of a block."""
+
+compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+"""The one way in which kernels are compiled: kept on disk, without the lock of the interpreter."""
+inlined = numba.njit(inline="always", error_model="numpy")
+"""The same for a few lines that become part of each kernel which calls them."""
+
+
+@inlined
+def channels(series, index, width, spare):
+    """Eight channels of a step; zeros stand for those that a narrow last tile lacks."""
+    if width < LANES:
+        for c in range(width):
+            spare[c] = series[index + c]
+        return take(spare, 0)
+    return take(series, index)
+
+
+@compiled
+def first_valid(valid, masked, T):
+    """The first valid step of a trajectory; T where there is none."""
+    start = 0
+    if masked:
+        while start < T and not valid[start]:
+            start += 1
+    return start

@@ -1,0 +1,185 @@
+"""What a table of recordings holds, in numbers and in words, whatever is wrong with it."""
+
+import collections
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crest.recordings.gathering import Gathered
+from crest.recordings.loading import joined
+from crest.recordings.problems import told_problems
+from crest.recordings.splits import IdBy, split_by_condition
+from crest.recordings.trajectories import Splits
+from crest.recordings.windows import window_starts
+
+_MUCH = 0.1
+"""The share of a recording that may be lost unmentioned after its last window."""
+_GAPS = "left out as gaps"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Division:
+    """How recordings are to be divided, in the words of `split_by_condition`."""
+
+    ood: tuple[str, ...]
+    id_by: IdBy = "block"
+    id_fraction: float = 0.2
+    gap: float = 1
+    seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inventory:
+    """What was found. `about` holds plain values; `problems` are pairs of a line (None for the whole) and a reason."""
+
+    about: dict[str, Any]
+    problems: list[tuple[int | None, str]]
+    place: str
+    """How the table counts: "line" or "row"."""
+    advice: list[str] = dataclasses.field(default_factory=list)
+    """What to do where one cause is behind many problems."""
+    remarks: list[str] = dataclasses.field(default_factory=list)
+    """What is lost where nothing is wrong."""
+
+    def lines(self) -> list[str]:
+        """A line of text for each thing that is there, one for each reason why rows are wrong, and what to do."""
+        there = [f"{name:<12}{_words(value)}" for name, value in self.about.items() if value is not None]
+        if not self.problems:
+            return [*there, "No problems.", *(f"But {one}." for one in self.remarks)]
+        count = len(self.problems)
+        wrong = [f"  {line}" for line in told_problems(self.place, self.problems)]
+        to_do = [f"What to do: {one}" for one in self.advice]
+        return [*there, f"{count} problem{'s' * (count > 1)}:", *wrong, *to_do]
+
+
+def inventory(found: Gathered, division: Division | None = None, cut: bool = True) -> Inventory:
+    """What was gathered, told.
+
+    Args:
+        found: the recordings of a table.
+        division: how they would be split; only tried where nothing is wrong with them.
+        cut: whether the length of windows was chosen, so that their number means something.
+    """
+    problems: list[tuple[int | None, str]] = [
+        (problem.line, problem.reason) for problem in sorted(found.problems, key=lambda problem: problem.line)
+    ]
+    if found.silent:
+        problems.append((None, found.rate_missing()))
+    read = [(one, one.signal) for one in found.recordings if one.signal is not None]
+    lengths = [len(signal.samples) for _, signal in read]
+    windows = sum(len(window_starts(length, found.window, found.hop)) for length in lengths)
+    rates = collections.Counter(
+        "not said" if one.own_rate is None else f"{one.own_rate:g}" for one, _ in read
+    )
+    times = collections.Counter(signal.time for _, signal in read if signal.time is not None)
+    about: dict[str, Any] = {
+        "table": str(found.table.path),
+        "rows": len({row.line for row in found.table.rows} | {one.line for one in found.table.problems}),
+        "signals": len(read),
+        "channels": list(found.channels),
+        "rates": dict(rates),
+        "resampled": found.resample,
+        "time": dict(times) or None,
+        "lengths": {"shortest": min(lengths), "longest": max(lengths)} if lengths else None,
+        "labels": None if found.classes else _labels(found),
+        "classes": _classes(found),
+        "conditions": _conditions(found),
+        "events": _events(found),
+        "windows": windows if cut else None,
+        "split": None,
+    }
+    remarks = _lost_ends(lengths, found.window, found.hop) if cut and not problems else []
+    if division is not None and not problems:
+        try:
+            splits = split_by_condition(
+                joined(found),
+                list(division.ood),
+                id_by=division.id_by,
+                id_fraction=division.id_fraction,
+                gap=division.gap,
+                seed=division.seed,
+                standardise=False,
+            )
+            about["split"] = _sizes(splits, windows)
+            remarks += _lost_gaps(about["split"])
+        except ValueError as error:
+            problems.append((None, str(error)))
+            remarks = []
+    return Inventory(
+        about=about, problems=problems, place=found.table.place, advice=found.advice, remarks=remarks
+    )
+
+
+def _lost_ends(lengths: list[int], window: int, hop: int) -> list[str]:
+    """How many recordings lose much after their last window, and the longest window by which none would."""
+    there = np.array(lengths)
+    lost = _unused(there, window, hop)
+    many = int((lost > _MUCH * there).sum())
+    if not many:
+        return []
+    said = f"{many} of {len(lengths)} recordings lose more than a tenth at their ends, up to {lost.max()} samples"
+    different = np.unique(there)
+    for shorter in range(window - 1, window // 2, -1):
+        left = _unused(different, shorter, shorter if hop == window else hop)
+        if not (left > _MUCH * different).any():
+            return [f"{said}: window={shorter} loses {left.max()} at most"]
+    return [said]
+
+
+def _unused(lengths: npt.NDArray[np.int64], window: int, hop: int) -> npt.NDArray[np.int64]:
+    """Samples after the last of the windows that `window_starts` gives."""
+    unused: npt.NDArray[np.int64] = (lengths - window) % hop
+    return unused
+
+
+def _lost_gaps(split: dict[str, int]) -> list[str]:
+    gaps = split.get(_GAPS, 0)
+    return [f"{gaps} windows are gaps around ID, which id_by='recording' would not need"] if gaps else []
+
+
+def _labels(found: Gathered) -> dict[str, float] | None:
+    labels = [one.label for one in found.recordings if one.label is not None]
+    return {"lowest": min(labels), "highest": max(labels), "mean": float(np.mean(labels))} if labels else None
+
+
+def _classes(found: Gathered) -> dict[str, int] | None:
+    """Recordings of each class, in the order of their numbers."""
+    if not found.classes:
+        return None
+    count = collections.Counter(one.label for one in found.recordings)
+    return {name: count[float(number)] for number, name in enumerate(found.classes)}
+
+
+def _conditions(found: Gathered) -> dict[str, int] | None:
+    if found.columns.condition is None:
+        return None
+    return dict(
+        sorted(collections.Counter(one.condition for one in found.recordings if one.condition).items())
+    )
+
+
+def _events(found: Gathered) -> dict[str, float] | None:
+    """How many recordings have events, and which share of all steps they take."""
+    masks = [one.events for one in found.recordings if one.events is not None]
+    if not masks:
+        return None
+    steps = sum(len(mask) for mask in masks)
+    share = sum(int(mask.sum()) for mask in masks) / max(steps, 1)
+    return {"recordings": sum(bool(mask.any()) for mask in masks), "share of steps": round(share, 4)}
+
+
+def _sizes(splits: Splits, windows: int) -> dict[str, int]:
+    """Windows of each split, and of the gaps between training and ID, which are in none."""
+    sizes = {"train": len(splits.train), "id": len(splits.id), "ood": len(splits.ood)}
+    gaps = windows - sum(sizes.values())
+    return sizes | ({_GAPS: gaps} if gaps else {})
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_words(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)

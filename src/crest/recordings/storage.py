@@ -1,0 +1,79 @@
+"""Trajectories in one file: npz with its metadata, never a pickle, never half a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crest._base.doors import door
+from crest._base.files import whole_file
+from crest.recordings.archives import read_archive
+from crest.recordings.trajectories import Trajectories
+
+TRAJECTORY_FORMAT = "crest-trajectories-1"
+_OPTIONAL = ("events", "proxy")
+
+
+@door
+def save(trajectories: Trajectories, path: Path) -> None:
+    """Write one compressed npz; it appears under its name only when it is whole.
+
+    Example:
+        >>> import tempfile
+        >>> data = Trajectories(x=np.zeros((2, 4, 1)), y=np.zeros(2), sample_rate=1.0, channels=("a",))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(data, Path(folder) / "data.npz")
+        ...     load(Path(folder) / "data.npz").channels
+        ('a',)
+    """
+    arrays: dict[str, Any] = {"x": trajectories.x, "y": trajectories.y}
+    arrays |= {
+        name: getattr(trajectories, name) for name in _OPTIONAL if getattr(trajectories, name) is not None
+    }
+    arrays |= {f"extra.{name}": array for name, array in trajectories.extra.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ValueError(f"{name} must hold numbers or text, got an array of objects")
+    about = {
+        "format": TRAJECTORY_FORMAT,
+        "sample_rate": trajectories.sample_rate,
+        "channels": trajectories.channels,
+        "source": trajectories.source,
+        "classes": trajectories.classes,
+    }
+    with whole_file(Path(path)) as file:
+        np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
+
+
+@door
+def load(path: Path, *, largest: int | None = None) -> Trajectories:
+    """Read what `save` wrote; any other or damaged file is refused by name.
+
+    Args:
+        path: of the file.
+        largest: bytes that its arrays may take in memory, 4 GiB unless given; judged before anything is allocated.
+    """
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    try:
+        arrays = read_archive(Path(path), largest)
+        about = json.loads(str(arrays.pop("about")))
+        if about["format"] != TRAJECTORY_FORMAT:
+            raise ValueError(f"format must be {TRAJECTORY_FORMAT!r}, got {about['format']!r}")
+        return Trajectories(
+            x=arrays.pop("x"),
+            y=arrays.pop("y"),
+            events=arrays.pop("events", None),
+            proxy=arrays.pop("proxy", None),
+            sample_rate=about["sample_rate"],
+            channels=tuple(about["channels"]),
+            source=about["source"],
+            # Files from before there were classes have none.
+            classes=tuple(about.get("classes", ())),
+            extra={name.removeprefix("extra."): array for name, array in arrays.items()},
+        )
+    except KeyError as error:
+        raise ValueError(f"{path} is not a file of trajectories: it has no {error}") from error
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} is not a file of trajectories, or is damaged: {error}") from error

@@ -1,0 +1,159 @@
+"""What goes into a model's pooling layer and what comes out of its head, batch by batch."""
+
+import difflib
+from collections.abc import Generator, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from crest._base.arrays import Features, StepFlags
+from crest._base.tensors import as_tensor
+from crest.probes.batches import evaluating
+from crest.strangers.batch_parts import BatchKeys, split_batch
+from crest.strangers.calls import LayerCall, answer_to, calls_of
+from crest.strangers.lengths import as_step_mask
+from crest.strangers.slot import PoolingSlot
+
+
+class Captured(NamedTuple):
+    """One batch, seen from inside of the model."""
+
+    features: Features
+    """(B, T, D): what the pooling layer was given, channels last."""
+    mask: StepFlags | None
+    """(B, T): the mask that it was given."""
+    targets: Tensor
+    """As they came."""
+    answers: Tensor
+    """(B, K): what the head gave."""
+    direct: bool
+    """Whether the model's answer is what the head gave, up to its shape."""
+
+
+def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
+    """The module at this path; if there is none, a ValueError with the names that are nearest to it.
+
+    Args:
+        model: any module.
+        argument: name of the argument that holds the path, for the message.
+        path: dotted name, as `model.named_modules()` lists it.
+
+    Example:
+        >>> part_at(nn.Sequential(nn.Linear(2, 1)), "head", "0")
+        Linear(in_features=2, out_features=1, bias=True)
+    """
+    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
+    if path not in names:
+        near = difflib.get_close_matches(str(path), names, n=5, cutoff=0.4) or names[:20]
+        listed = ", ".join(near) or "it has none"
+        raise ValueError(f"{argument} must name a module inside the model, such as {listed}; got {path!r}")
+    return model.get_submodule(path)
+
+
+def captured(
+    model: nn.Module,
+    batches: Iterable[Any],
+    *,
+    pooling: str,
+    head: str,
+    slot: PoolingSlot,
+    keys: BatchKeys | None = None,
+) -> Generator[Captured, None, None]:
+    """Each batch seen from inside, in evaluation mode and without gradients. The model is not changed.
+
+    Inputs and masks move to the model's device.
+
+    Args:
+        model: called with the inputs, and with the mask where a batch has one, as `called_with` does.
+        batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each.
+        pooling: path of the layer that pools; `forward` calls it once, with features and maybe a mask.
+        head: path of the layer that reads the pooled vector, and nothing else.
+        slot: the readout to come, in the pooling layer's calling convention.
+        keys: of inputs, targets and mask in dicts; the usual names unless given.
+    """
+    pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
+    with evaluating(model), calls_of(pools) as pooled, calls_of(heads) as read:
+        for batch in batches:
+            inputs, targets, mask = _parts(batch, keys)
+            pooled.clear()
+            read.clear()
+            answer = answer_to(model, inputs, mask)
+            for argument, path, calls in (("pooling", pooling, pooled), ("head", head, read)):
+                if len(calls) != 1:
+                    raise ValueError(
+                        f"{argument} must name a layer that the model calls once, got {path!r}: {len(calls)} calls"
+                    )
+            features, own_mask = _features(pooled[0], slot, pooling)
+            if mask is not None and own_mask is None:
+                raise ValueError(
+                    f"batches have a mask, but the model does not hand one to {pooling!r}: "
+                    "CREST would pool the padding"
+                )
+            answers = _answers(pooled[0], read[0], len(features))
+            direct = not isinstance(answer, Tensor) or _same(answer, answers)
+            yield Captured(features, own_mask, targets, answers, direct)
+
+
+def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Any, Tensor, Any]:
+    inputs, targets, mask = split_batch(batch, keys=keys)
+    # Inputs may be anything that the model takes, also a list; arrays become tensors.
+    inputs = as_tensor("inputs", inputs) if isinstance(inputs, np.ndarray) else inputs
+    mask = as_tensor("mask", mask) if isinstance(mask, np.ndarray | list) else mask
+    mask = as_step_mask(mask, inputs)
+    found = as_tensor("targets", targets)
+    if found is None:
+        raise ValueError(
+            "batches must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
+        )
+    if found.ndim == 0:
+        raise ValueError("targets must be a tensor with a row for each trajectory, got a tensor without axes")
+    return inputs, found, mask
+
+
+def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:
+    """The features (B, T, D) and the mask that the layer was called with, if CREST can be called so too."""
+    others = set(call.named) - {"features", "mask"}
+    if len(call.inputs) > 2 or others:
+        raise ValueError(
+            f"pooling must name a layer that takes features and maybe a mask, got {pooling!r}, called with "
+            f"{len(call.inputs)} arguments{''.join(f' and {name}' for name in sorted(others))}"
+        )
+    given = dict(zip(("features", "mask"), call.inputs, strict=False)) | call.named
+    features, mask = given.get("features"), given.get("mask")
+    if not isinstance(features, Tensor) or features.ndim != 3:
+        got = tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__
+        raise ValueError(
+            f"pooling must name a layer that takes 3-D features, got {pooling!r}, called with {got}"
+        )
+    channels_last = features if slot.time_axis == 1 else features.transpose(1, 2)
+    wanted = [len(features), channels_last.shape[2]]
+    if slot.keepdim:
+        wanted.insert(slot.time_axis, 1)
+    shape = list(call.output.shape) if isinstance(call.output, Tensor) else None
+    if shape != wanted:
+        raise ValueError(
+            f"layout and keepdim must fit the layer {pooling!r}: it made {shape} of {list(features.shape)}, "
+            f"layout={slot.layout!r} and keepdim={slot.keepdim} would make {wanted}"
+        )
+    return channels_last, mask
+
+
+def _answers(pooled: LayerCall, read: LayerCall, rows: int) -> Tensor:
+    """What the head gave (B, K), if it was fed with the pooled vector as it is."""
+    fed = read.inputs[0] if read.inputs else None
+    if not isinstance(fed, Tensor) or not _same(fed, pooled.output):
+        raise ValueError(
+            "head must read the pooled vector as it is: here a layer between pooling and head changes it, and a head "
+            "that is fitted again would not fit that layer"
+        )
+    answers: Tensor = read.output.reshape(rows, -1)
+    return answers
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors hold the same numbers, whatever their shape."""
+    if one.numel() != other.numel():
+        return False
+    return bool(torch.isclose(one.reshape(-1), other.reshape(-1), rtol=0, atol=0, equal_nan=True).all())

@@ -1,0 +1,488 @@
+"""The audit on models whose answer is known, with masks, classes, conditions and bad input."""
+
+import copy
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import crest
+from crest import audit
+from crest.strangers.lengths import mask_from
+from packed_made import Packed, ragged
+
+STEPS, EVENT = 120, 60
+
+
+def knocks(count: int = 64, seed: int = 1000, noise: float = 0.02) -> tuple[Tensor, Tensor, Tensor]:
+    """Signals (N, T, 1) with a level and a knock of six steps, and both."""
+    generator = torch.Generator().manual_seed(seed)
+    level, knock = torch.randn(2, count, generator=generator)
+    x = level[:, None, None] + noise * torch.randn(count, STEPS, 1, generator=generator)
+    x[:, EVENT : EVENT + 6, 0] += knock[:, None]
+    return x, level, knock
+
+
+class Pooled(nn.Module):
+    """Features of each step are the signal and its departure from the median; what is pooled is chosen by `where`."""
+
+    def __init__(self, where: slice, weights: tuple[float, float]) -> None:
+        super().__init__()
+        self.encoder, self.where = nn.Identity(), where
+        self.features, self.fc = nn.Linear(2, 2, bias=False), nn.Linear(2, 1)
+        with torch.no_grad():
+            self.features.weight.copy_(torch.eye(2))
+            self.fc.weight.copy_(torch.tensor([weights]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = self.features(torch.cat([x, x - x.median(1, keepdim=True).values], 2))
+        return self.fc(steps[:, self.where].mean(1)).squeeze(1)
+
+
+def reads_events() -> Pooled:
+    return Pooled(slice(EVENT, EVENT + 6), (0.0, 1.0))
+
+
+def reads_level() -> Pooled:
+    return Pooled(slice(None), (1.0, 0.0))
+
+
+def test_a_reader_of_events_and_a_reader_of_the_level() -> None:
+    x, _, knock = knocks()
+    good, bad = audit(reads_events(), (x, knock)), audit(reads_level(), (x, knock))
+    assert (good.verdict, bad.verdict) == ("events", "background")
+    assert good.level is None
+    assert "Leave the model as it is" in good.advice[0]
+    assert "AC coupling" in audit(reads_level(), x).advice[0]
+    assert good.error == pytest.approx(0.0, abs=0.1)
+    assert good.deletion.core > 5 * good.deletion.others
+    assert bad.deletion.core < 0.3
+
+
+@pytest.mark.parametrize(
+    ("weight", "verdict"), [(0.2, "events"), (0.57, "unclear"), (1.0, "background"), (3.0, "background")]
+)
+def test_some_of_the_level_is_unclear_and_as_much_as_of_the_knock_is_too_much(
+    weight: float, verdict: str
+) -> None:
+    x, _, _ = knocks(256)
+
+    def both(x: Tensor) -> Tensor:
+        level = x[:, 20:50, 0].mean(1)
+        return x[:, EVENT + 2, 0] - level + weight * level
+
+    found = audit(both, x)
+    # Two backgrounds differ by twice the variance of one.
+    assert found.exchange.moved == pytest.approx((2 * weight**2 / (1 + weight**2)) ** 0.5, rel=0.15)
+    assert found.verdict == verdict
+
+
+def test_the_interface_is_found_and_credit_measured_against_events() -> None:
+    x, _, knock = knocks()
+    events = torch.zeros(x.shape[:2], dtype=torch.bool)
+    events[:, EVENT : EVENT + 6] = True
+    found = audit(reads_events(), (x, knock), events=events)
+    assert (found.interface.features, found.interface.head) == ("features", "fc")
+    assert found.interface.axes == (0, 1, 2)
+    assert found.credit.cie > 0.5
+    assert found.credit.chance == pytest.approx(0.05)
+    assert found.core_credit > found.core_chance
+    spread = audit(reads_level(), x, events=events.numpy())
+    assert spread.concentration > 0.8
+
+
+def test_events_that_hold_none_and_events_that_nothing_is_compared_with_are_told() -> None:
+    x, _, knock = knocks()
+    none = torch.zeros(x.shape[:2], dtype=torch.bool)
+    found = audit(reads_events(), (x, knock), events=none)
+    assert found.credit is None
+    assert "events hold no event in the 64 trajectories: nothing is compared with them" in " ".join(
+        repr(found).split()
+    )
+    assert crest.Watch(reads_events(), (x, knock), events=none).notes == found.notes
+    some = none.clone()
+    some[:, EVENT] = True
+    outside = audit(reads_events(), (x, knock), events=some, features=False)
+    assert any("events are not compared with anything" in note for note in outside.notes)
+    assert not any("events" in note for note in audit(reads_events(), (x, knock), events=some).notes)
+
+
+def test_a_function_has_no_interface() -> None:
+    x, _, _ = knocks()
+    found = audit(lambda x: x.mean((1, 2)), x.numpy())
+    assert (found.interface, found.core_credit, found.error) == (None, None, None)
+    assert found.verdict == "background"
+
+
+def test_channels_first_is_found_and_changes_nothing() -> None:
+    x, _, knock = knocks()
+    last = audit(lambda x: x[:, EVENT + 2, 0], (x, knock))
+    first = audit(lambda x: x[:, 0, EVENT + 2], (x.mT, knock))
+    assert first.exchange == last.exchange
+    assert "(B, C, T)" in first.notes[0]
+    given = audit(lambda x: x[:, 0, EVENT + 2], (x.mT, knock), channels_first=True)
+    assert given.notes == ()
+
+
+def test_the_first_layer_tells_the_order_of_the_axes() -> None:
+    """Wide signals: the longer axis is not time."""
+    torch.manual_seed(0)
+    x = torch.randn(32, 24, 40)
+    model = nn.Sequential(nn.Linear(40, 4), nn.ReLU(), crest.MeanReadout(), nn.Linear(4, 1))
+    found = audit(model, x)
+    assert found.notes[0] == "inputs are (B, T, C): so many channels the first layer takes"
+    assert found.exchange == audit(model, x, channels_first=False).exchange
+
+
+@pytest.mark.unchecked  # the shape checks stand between a door and who enters
+def test_an_order_of_the_axes_that_looks_wrong_is_warned_of() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv1d(2, 4, 5), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    x, y = torch.randn(16, 2, 200), torch.randn(16)
+    message = r"^channels_first=False makes 2 steps of 200 channels"
+    for ask in (audit, crest.Watch, crest.repair):
+        data = [(x, y)] if ask is crest.repair else (x, y)
+        with pytest.warns(UserWarning, match=message) as told:
+            ask(model, data, channels_first=False)
+        # Who gave the order, not a line of ours.
+        assert [one.filename for one in told if "channels_first=False makes" in str(one.message)] == [
+            __file__
+        ]
+
+
+def test_as_many_steps_as_channels_are_not_confused() -> None:
+    torch.manual_seed(0)
+    block = nn.Sequential(nn.Conv1d(2, 32, 9, stride=4, padding=4), nn.ReLU())
+    model = nn.Sequential(block, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(32, 1))
+    found = audit(model, torch.randn(16, 2, 128))
+    assert (found.interface.features, found.interface.axes) == ("0", (0, 2, 1))
+
+
+def test_no_batch_is_larger_than_asked_for() -> None:
+    sizes: list[int] = []
+    x, _, _ = knocks()
+
+    def asked(x: Tensor) -> Tensor:
+        sizes.append(len(x))
+        return x.mean((1, 2))
+
+    audit(asked, x, batch_size=4)
+    assert max(sizes) == 4
+
+
+def test_few_trajectories_tell_too_little() -> None:
+    x, _, _ = knocks(7)
+    found = audit(lambda x: x.mean((1, 2)), x)
+    assert found.verdict == "unclear"
+    assert "fewer than 8 trajectories" in found.notes[-1]
+
+
+def test_a_loader_that_shuffles_has_no_order_for_conditions() -> None:
+    x, _, knock = knocks()
+    data = torch.utils.data.TensorDataset(x, knock)
+    loader = torch.utils.data.DataLoader(data, batch_size=16, shuffle=True)
+    assert audit(reads_events(), loader).verdict == "events"
+    with pytest.raises(ValueError, match=r"^batches must come in the order .* shuffle=False"):
+        audit(reads_events(), loader, conditions=["a", "b"] * 32)
+
+
+def test_a_mask_of_padding_is_not_taken_for_one_of_valid_steps() -> None:
+    x, _, knock = knocks()
+
+    def model(x: Tensor, key_padding_mask: Tensor) -> Tensor:
+        return x.masked_fill(key_padding_mask.unsqueeze(2), 0.0).mean((1, 2))
+
+    with pytest.raises(ValueError, match=r"^mask is True where a step is valid, .* 'key_padding_mask'"):
+        audit(model, (x, knock, torch.ones(x.shape[:2], dtype=torch.bool)))
+
+
+def test_a_model_that_fails_is_told_with_its_words() -> None:
+    with pytest.raises(
+        ValueError, match=r"(?s)^model must take inputs .* RuntimeError: .*channels_first=True"
+    ):
+        audit(nn.Conv1d(7, 1, 3), torch.randn(8, 60, 2))
+
+
+def test_a_mask_is_handed_on_by_name_or_by_place() -> None:
+    x, _, knock = knocks()
+    mask = torch.ones(x.shape[:2], dtype=torch.bool)
+    mask[:, 100:] = False
+
+    def by_name(x: Tensor, other: None = None, mask: Tensor | None = None) -> Tensor:
+        return (x[..., 0] * mask).sum(1) / mask.sum(1)
+
+    def by_place(x: Tensor, valid: Tensor) -> Tensor:
+        return (x[..., 0] * valid).sum(1) / valid.sum(1)
+
+    assert audit(by_name, (x, knock, mask)).exchange == audit(by_place, (x, knock, mask)).exchange
+
+
+def test_logits_and_conditions() -> None:
+    x, level, knock = knocks(128)
+
+    def logits(x: Tensor) -> Tensor:
+        knocked = x[:, EVENT + 2, 0] - x[:, 20, 0]
+        return torch.stack([-knocked, knocked], 1)
+
+    loads = ["high" if one > 0 else "low" for one in level]
+    found = audit(logits, (x, (knock > 0).long()), conditions=loads)
+    assert found.verdict == "events"
+    assert found.error < 0.1
+    assert set(found.by_condition) == {"high", "low"}
+    assert sum(one.trajectories for one in found.by_condition.values()) == 128
+    assert "high" in repr(found)
+
+
+def test_classes_for_a_model_that_gives_one_number_are_told() -> None:
+    x, _, knock = knocks()
+    faults = (knock > 0).long()
+    found = audit(reads_events(), (x, faults))
+    assert any("the error is that of a regression" in note for note in found.notes)
+    assert found.notes == crest.Watch(reads_events(), (x, faults)).notes
+    assert not any("regression" in note for note in audit(reads_events(), (x, knock)).notes)
+
+
+def test_it_fits_a_terminal_and_a_machine() -> None:
+    x, _, knock = knocks()
+    found = audit(reads_events(), (x, knock))
+    assert all(len(line) <= 100 for line in repr(found).splitlines())
+    assert repr(found).startswith("Audit of 64 trajectories: events")
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["verdict"] == "events"
+    assert plain["exchange"]["transient"] == pytest.approx(found.exchange.transient)
+    assert plain["interface"]["features"] == "features"
+    assert "traces" not in plain
+
+
+def test_loaders_of_pairs_and_dicts_and_the_first_trajectories_alone() -> None:
+    x, _, knock = knocks()
+    pairs = [(x[:32], knock[:32]), (x[32:], knock[32:])]
+    dicts = [{"x": a, "y": b} for a, b in pairs]
+    model = reads_events()
+    assert audit(model, pairs).exchange == audit(model, (x, knock)).exchange == audit(model, dicts).exchange
+
+    def endless():
+        while True:
+            yield x[:32]
+
+    assert audit(reads_events(), endless(), trajectories=40).trajectories == 40
+
+
+def test_the_model_is_left_as_it_was_also_after_an_error() -> None:
+    x, _, knock = knocks()
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 5), nn.BatchNorm1d(4), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    model.train()
+    model[1].eval()
+    before = copy.deepcopy(model.state_dict())
+    audit(model, (x.mT, knock))
+    model[4].weight.data[0, 0] = torch.nan
+    with pytest.raises(ValueError, match="finite"):
+        audit(model, (x.mT, knock))
+    model[4].weight.data[0, 0] = before["4.weight"][0, 0]
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert [part.training for part in model] == [True, False, True, True, True]
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
+
+
+def test_a_model_that_answers_differently_is_told() -> None:
+    x, _, _ = knocks()
+    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+        audit(lambda x: nn.functional.dropout(x, 0.5).mean((1, 2)), x)
+
+
+class Tangled(nn.Module):
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"logits": x.mean((1, 2))}
+
+
+def test_other_answers_are_taken_out() -> None:
+    x, _, _ = knocks()
+    with pytest.raises(ValueError, match=r"^model must return a tensor, got dict: pass answer="):
+        audit(Tangled(), x)
+    assert audit(Tangled(), x, answer=lambda out: out["logits"]).verdict == "background"
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": 3}, "^model must be a module or a function, got int"),
+        ({"batches": []}, "^batches must hold at least one trajectory"),
+        ({"batches": torch.zeros(1, 50, 1)}, "^batches must hold two trajectories or more"),
+        ({"batches": torch.zeros(4, 50)}, r"^batches must hold inputs of shape \(B, T, C\)"),
+        ({"batches": torch.zeros(4, 50, 1, dtype=torch.long)}, "^inputs of batches must be floating-point"),
+        ({"batches": torch.full((4, 50, 1), torch.nan)}, "^inputs must be finite"),
+        (
+            {"batches": (torch.zeros(4, 50, 1), torch.zeros(3))},
+            "^targets of batches must have a row for each of 4",
+        ),
+        ({"batches": [{"a": torch.zeros(4, 50, 1)}]}, "^batches must name their inputs by one of .* got a"),
+        ({"batches": 3}, "^batches must be arrays"),
+        ({"features": "nothing"}, "^features must name a module inside the model, such as .*; got 'nothing'"),
+        ({"head": "nothing"}, "^head must name a module inside the model"),
+        ({"features": "encoder"}, "^features must name a module that gives"),
+        ({"events": torch.zeros(64, 7)}, r"^events must have shape \(N, T\)"),
+        ({"conditions": ["a"] * 64}, "^conditions need targets"),
+        ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more"),
+        ({"sigma": 0}, "^sigma must be positive"),
+        ({"kind": "loud"}, "^kind must"),
+        ({"channels": ["a", "b"]}, "^channels must name each of 1 channels"),
+        (
+            {"classes": ["new", "worn", "gone"]},
+            r"^classes must come with a model that gives logits \(B, K\), got one number for each trajectory",
+        ),
+        (
+            {"model": lambda x: x.mean(1).expand(-1, 4), "classes": ["new", "worn"]},
+            "^classes must name each of 4 outputs of the model, got \\['new', 'worn'\\]",
+        ),
+        (
+            {"model": lambda x: x.mean(1).expand(-1, 2), "classes": ["worn", "worn"]},
+            "^classes must be different names, got \\['worn', 'worn'\\]",
+        ),
+        ({"classes": ["worn", "worn"]}, "^classes must be different names"),
+    ],
+)
+def test_messages(changes: dict[str, object], message: str) -> None:
+    arguments = {"model": reads_events(), "batches": knocks()[0]} | changes
+    with pytest.raises(ValueError, match=message):
+        audit(**arguments)
+
+
+def test_targets_beside_the_inputs_are_told_to_be_one_with_them() -> None:
+    x, _, knock = knocks()
+    for ask in (audit, crest.Watch, crest.repair):
+        with pytest.raises(TypeError, match=r"Inputs and targets are one: \(x, y\)$"):
+            ask(reads_events(), x, knock)
+
+
+def test_a_constant_answer_follows_nothing() -> None:
+    x, _, _ = knocks()
+    found = audit(lambda x: torch.ones(len(x)), x)
+    assert found.verdict == "unclear"
+    assert found.deletion is None
+    assert "do not vary" in found.reasons[0]
+    assert crest.Audit is type(found)
+
+
+def test_numpy_masks_and_double_precision() -> None:
+    x, _, knock = knocks()
+    mask = np.ones(x.shape[:2], dtype=bool)
+    found = audit(lambda x, mask: x[:, EVENT + 2, 0] - x[:, 20, 0], (x.double().numpy(), knock.numpy(), mask))
+    assert found.verdict == "events"
+
+
+def test_conditions_beyond_what_is_looked_at_are_told() -> None:
+    x, _, knock = knocks(40)
+    conditions = ["bench"] * 30 + ["field"] * 10
+    found = audit(reads_events(), (x, knock), conditions=conditions, trajectories=20)
+    assert any("not among the first 20 of 40 trajectories: field" in note for note in found.notes)
+    whole = audit(reads_events(), (x, knock), conditions=conditions)
+    assert not any("not among the first" in note for note in whole.notes)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.17])
+def test_a_model_that_errs_nearly_as_much_as_a_constant_is_to_be_trained_first(part: float) -> None:
+    """It follows the events, and has learnt a part of what they say."""
+    x, _, knock = knocks(64)
+    model = reads_events()
+    found = audit(lambda x: knock.mean() + (part + 1e-3) * model(x), (x, knock))
+    assert found.verdict == "events"
+    assert found.error > 0.8 * found.exchange.constant_error
+    (advice,) = found.advice
+    assert advice.startswith("Train the model for longer first: it has hardly learnt its task.")
+    assert advice.endswith("nothing can be concluded about where it reads.")
+    assert f"{found.error:.3g}" in advice
+    assert "Leave the model as it is" in audit(lambda x: 0.5 * model(x), (x, knock)).advice[0]
+
+
+def test_what_else_to_do_follows_where_a_model_reads_the_background() -> None:
+    x, _, knock = knocks(64)
+    found = audit(reads_level(), (x, knock))
+    assert "above that of a constant answer" in found.advice[0]
+    assert "AC coupling" in found.advice[1]
+
+
+def test_the_error_of_a_constant_is_shown() -> None:
+    x, _, knock = knocks(64)
+    found = audit(reads_events(), (x, knock))
+    assert f", of a constant answer {found.exchange.constant_error:.3g}" in repr(found)
+    assert "Train the model" not in repr(audit(reads_events(), x))
+
+
+def test_lengths_say_what_a_mask_says() -> None:
+    x, y, lengths = ragged()
+    model, mask = Packed(), mask_from(lengths, x)
+    found = audit(model, (x, y, lengths))
+    assert found.interface.features == "rnn"
+    assert found.core_credit is not None
+    # Batches that are padded to their own longest trajectory, as a loader gives them.
+    own = [
+        {"x": x[rows, : lengths[rows].max()], "y": y[rows], "lengths": lengths[rows]}
+        for rows in torch.arange(24).split(8)
+    ]
+    turned = audit(lambda x, lengths: model(x.mT, lengths), (x.mT, y, lengths), channels_first=True)
+    assert found.exchange == audit(model, (x, y, mask)).exchange == audit(model, own).exchange
+    assert turned.exchange == found.exchange
+
+
+def test_the_advice_for_batches_with_lengths_can_be_followed() -> None:
+    x, y, lengths = ragged()
+    advice = " ".join(audit(lambda x, lengths: x[:, 0, 0], (x, y, lengths)).advice)
+    made = re.search(r"crest\.repairing\.WithFront\(.*?\), model\)", advice)
+    assert made is not None
+    mended = eval(made.group(), {"crest": crest, "model": Packed()})
+    assert audit(mended, (x, y, lengths)).trajectories == len(x)
+    assert "WithFront" not in " ".join(audit(lambda x: x[:, 0, 0], (x, y)).advice)
+
+
+def test_a_model_that_wants_sorted_lengths_is_told_what_to_do() -> None:
+    with pytest.raises(
+        ValueError, match=r"^model must take trajectories in any order .* enforce_sorted=False"
+    ):
+        audit(Packed(enforce_sorted=True), ragged())
+
+
+def test_a_model_that_takes_lengths_and_is_given_none_is_told() -> None:
+    x, y, _ = ragged()
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* 'lengths'. A mask or lengths that it needs must come"
+    ):
+        audit(Packed(), (x, y))
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_first: bool) -> None:
+    x, y = torch.randn(20, 50, 2), torch.randn(20)
+    x[14, 30, 1] = torch.nan
+
+    def batches(y: Tensor) -> list[tuple[Tensor, Tensor]]:
+        given = x.mT if channels_first else x
+        return list(zip(given.split(8), y.split(8), strict=True))
+
+    place = r"\[6, 1, 30\] of \(B, C, T\)" if channels_first else r"\[6, 30, 1\] of \(B, T, C\)"
+    with pytest.raises(
+        ValueError, match=rf"^inputs must be finite, .* the first at index {place} in batch 1$"
+    ):
+        audit(lambda x: x.mean((1, 2)), batches(y))
+    x[14, 30, 1], y[17] = 0.0, torch.inf
+    with pytest.raises(ValueError, match=r"^targets must be finite, .* the first at index \[1\] in batch 2$"):
+        audit(lambda x: x.mean((1, 2)), batches(y))
+
+
+def test_padding_that_nobody_told_of_is_asked_about() -> None:
+    x, _, knock = knocks(64)
+    x[:20, -30:] = 0
+    assert any(
+        "20 of 64 trajectories end in zeros" in note for note in audit(reads_events(), (x, knock)).notes
+    )
+    lengths = torch.full((64,), x.shape[1])
+    model = reads_events()
+    told = audit(lambda x, lengths: model(x), (x, knock, lengths))
+    assert not any("end in zeros" in note for note in told.notes)

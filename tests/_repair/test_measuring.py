@@ -1,0 +1,55 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import crest
+from crest._repair.measuring import Yardstick
+from crest.probes.errors import rmse_or_error_rate
+from crest.strangers.batch_forms import JoinedBatches
+
+
+class Reads(nn.Module):
+    """The mean of valid steps, in training mode with noise."""
+
+    def __init__(self, channels_first: bool = False) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+        self.time = 2 if channels_first else 1
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.dropout(x)
+        if mask is None:
+            return x.mean((1, 2))
+        return (x.mean(3 - self.time) * mask).sum(1) / mask.sum(1)
+
+
+def yardstick(inputs: Tensor, targets: Tensor, mask: Tensor | None = None, **changes: Any) -> Yardstick:
+    options: dict[str, Any] = {
+        "channels_first": False, "error": rmse_or_error_rate, "kind": "level", "sigma": 6.0, "trajectories": 16,
+        "block": 4, "batch_size": 7, "seed": 0, **changes,
+    }  # fmt: skip
+    return Yardstick(validation=JoinedBatches(inputs, targets, mask), **options)
+
+
+def test_errors_by_hand_in_evaluation_mode_for_both_orders_of_axes() -> None:
+    x, y = torch.randn(20, 30, 2), torch.randn(20)
+    mask = torch.arange(30) < torch.randint(5, 30, (20, 1))
+    for channels_first in (False, True):
+        model = Reads(channels_first)
+        one = yardstick(x, y, channels_first=channels_first)
+        expected = (x.mean((1, 2)) - y).square().mean().sqrt()
+        assert one.error_on(model, one.validation) == pytest.approx(float(expected), rel=1e-5)
+        masked = yardstick(x, y, mask, channels_first=channels_first)
+        expected = ((x.mean(2) * mask).sum(1) / mask.sum(1) - y).square().mean().sqrt()
+        assert masked.error_on(model, masked.validation) == pytest.approx(float(expected), rel=1e-5)
+        assert model.training
+
+
+def test_the_exchange_test_is_that_of_the_library() -> None:
+    x, y = torch.randn(20, 30, 2) + torch.randn(20, 1, 1), torch.randn(20)
+    found = yardstick(x, y, seed=3).exchange(Reads())
+    options: dict[str, Any] = {"kind": "level", "trajectories": 16, "block": 4, "batch_size": 7, "seed": 3}
+    assert found == crest.exchange_test(lambda x: x.mean((1, 2)), x, targets=y, **options)
+    assert found.background > 0.99

@@ -1,0 +1,529 @@
+import copy
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import crest
+from crest._repair import AS_IT_IS, USUAL_REPAIRS
+from knocks_made import STEPS, fit, knocks, network, one_step, split
+from packed_made import Unpacked, ragged
+
+QUICK: dict[str, Any] = {"trajectories": 16, "block": 4}
+TRAIN = split(*knocks(128, tie=0.99, seed=1000))
+HELD_OUT = split(*knocks(64, tie=0.99, seed=1001))
+BROKEN = split(*knocks(64, tie=0.0, seed=1002))
+
+
+@pytest.fixture(scope="module")
+def model() -> nn.Module:
+    made = network()
+    fit(made, TRAIN)
+    return made
+
+
+@pytest.fixture(scope="module")
+def repaired(model: nn.Module) -> crest.Repaired:
+    return crest.repair(
+        model,
+        TRAIN,
+        fit=fit,
+        validation=HELD_OUT,
+        field=BROKEN,
+        remedies=["AC coupling", "re-anchored"],
+        **QUICK,
+    )
+
+
+def error(model: nn.Module, batches: list[tuple[Tensor, Tensor]]) -> float:
+    x, y = (torch.cat(parts) for parts in zip(*batches, strict=True))
+    with torch.no_grad():
+        return float((model.eval()(x)[:, 0] - y).square().mean().sqrt())
+
+
+# -- what it is for
+
+
+def test_the_repaired_model_reads_the_knock(model: nn.Module, repaired: crest.Repaired) -> None:
+    assert repaired.name == repaired.choice.name == "AC coupling"
+    assert error(repaired.model, BROKEN) < 0.5 * error(copy.deepcopy(model), BROKEN)
+    assert repaired.after.transient > 0.9
+    assert repaired.before.transient < 0.1
+
+
+def test_the_numbers_are_those_of_the_models(model: nn.Module, repaired: crest.Repaired) -> None:
+    assert repaired.after.id_error == pytest.approx(error(repaired.model, HELD_OUT), rel=1e-5)
+    assert repaired.after.field_error == pytest.approx(error(repaired.model, BROKEN), rel=1e-5)
+    assert repaired.before.id_error == pytest.approx(error(copy.deepcopy(model), HELD_OUT), rel=1e-5)
+    asked = crest.exchange_test(
+        lambda x: repaired.model(x.mT), HELD_OUT_JOINED[0].mT, targets=HELD_OUT_JOINED[1], **QUICK
+    )
+    assert repaired.after.exchange == asked
+    assert repaired.after.exchanged_error == asked.exchanged_error
+    assert repaired.reanchored is not None
+    assert list(repaired.candidates) == [AS_IT_IS, "AC coupling", "re-anchored"]
+    assert not repaired.model.training
+
+
+HELD_OUT_JOINED = [torch.cat(parts) for parts in zip(*HELD_OUT, strict=True)]
+
+
+def test_the_given_model_stays_as_it_was(model: nn.Module) -> None:
+    before = copy.deepcopy(model.state_dict())
+    given = []
+
+    def keep(copied: nn.Module, batches: Iterable[Any]) -> None:
+        given.append(copied)
+        one_step(copied, batches)
+
+    state = torch.random.get_rng_state()
+    found = crest.repair(model, TRAIN, fit=keep, validation=HELD_OUT, **QUICK)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert set(found.candidates) == {AS_IT_IS, *USUAL_REPAIRS}
+    assert not found.skipped
+    assert len({id(one) for one in given}) == len(given) == len(USUAL_REPAIRS) - 1
+    assert all(part is not model for one in given for part in one.modules())
+    after = model.state_dict()
+    assert all(torch.equal(value, after[name]) for name, value in before.items())
+    assert isinstance(model[2], nn.AdaptiveAvgPool1d)
+    assert model.training
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
+
+
+def test_where_the_rule_cannot_tell_the_model_stays_as_it_is(model: nn.Module) -> None:
+    others = [name for name in USUAL_REPAIRS if name != "re-anchored"]
+    found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=others, **QUICK)
+    assert found.choice.name is None
+    assert found.name == AS_IT_IS
+    assert not found.changed
+    assert found.before is found.after
+    x = HELD_OUT_JOINED[0]
+    assert torch.equal(found.model(x), copy.deepcopy(model).eval()(x))
+    assert found.model is not model
+    assert "No remedy was tried, so there was nothing to choose from." in str(found).replace("\n ", "")
+
+    assert set(found.skipped) == set(others)
+    assert all("fit=" in why for why in found.skipped.values())
+
+
+def test_the_other_rule_can_be_taken(model: nn.Module) -> None:
+    found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=["re-anchored"], by="share", **QUICK)
+    assert "follow" in found.choice.reason
+
+
+@pytest.mark.unchecked
+def test_another_rule_is_none(model: nn.Module) -> None:
+    with pytest.raises(ValueError, match=r"^by must be"):
+        crest.repair(model, TRAIN, by="luck")
+
+
+def test_a_repaired_model_that_has_hardly_learnt_its_task_is_told(
+    model: nn.Module, repaired: crest.Repaired
+) -> None:
+    class Little(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, x: Tensor) -> Tensor:
+            return 0.1 * self.model(x)
+
+    found = crest.repair(Little(), TRAIN, validation=HELD_OUT, remedies=[], **QUICK)
+    assert any("hardly learnt its task" in note for note in found.notes)
+    assert not any("hardly learnt its task" in note for note in repaired.notes)
+
+
+def test_the_field_never_chooses(model: nn.Module) -> None:
+    x, y = BROKEN[0]
+    fields = [None, [(x, y)], [(x, -y)]]
+    options: dict[str, Any] = {"fit": fit, "validation": HELD_OUT, "remedies": ["AC coupling"], **QUICK}
+    found = [crest.repair(model, TRAIN, field=field, **options) for field in fields]
+    assert {one.choice.name for one in found} == {"AC coupling"}
+    assert len({repr(one.choice) for one in found}) == 1
+    answers = [one.model(x) for one in found]
+    assert all(torch.equal(answer, answers[0]) for answer in answers)
+    assert found[0].after.field_error is None
+    assert found[1].after.field_error < 0.5
+    assert found[2].after.field_error > 1
+
+
+def test_a_candidate_that_fails_in_the_field_is_told_and_nothing_is_lost(model: nn.Module) -> None:
+    class Breaks(nn.Module):
+        def __init__(self, inner: nn.Module) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.inner(x) / (x.amax() < 50)
+
+    found = crest.repair(
+        model, TRAIN, fit=lambda copied, _: Breaks(copied), validation=HELD_OUT, field=[(100 + x, y) for x, y in BROKEN],
+        remedies=["AC coupling"], **QUICK,
+    )  # fmt: skip
+    assert found.candidates["AC coupling"].field_error != found.candidates["AC coupling"].field_error
+    assert any("In the field AC coupling failed" in note for note in found.notes)
+    assert found.to_dict()["candidates"]["AC coupling"]["field_error"] is None
+
+
+# -- forms of models and batches
+
+
+def test_classes() -> None:
+    train, held_out = ([(x, (y > 0).long()) for x, y in part] for part in (TRAIN, HELD_OUT))
+    model = network(outputs=2)
+    fit(model, train)
+    found = crest.repair(
+        model, train, fit=fit, validation=held_out, remedies=["re-anchored", "AC coupling"], **QUICK
+    )
+    assert found.name == "AC coupling"
+    x, y = HELD_OUT_JOINED
+    wrong = (found.model(x).argmax(1) != (y > 0)).double().mean()
+    assert found.after.id_error == pytest.approx(float(wrong))
+    assert found.reanchored is not None
+    assert found.reanchored.accuracy > 0.5
+
+
+def test_classes_for_a_model_that_gives_one_number_are_told(model: nn.Module) -> None:
+    faults = [(x, (y > 0).float()) for x, y in TRAIN]
+    found = crest.repair(model, faults, validation=faults, **QUICK)
+    assert any(note.startswith("Targets are whole numbers") for note in found.notes)
+
+
+class Masked(nn.Module):
+    """Channels last, with a mask that it hands to its pooling."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(1, 8), nn.ReLU())
+        self.pool = crest.MeanReadout()
+        self.head = nn.Linear(8, 1)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.head(self.pool(self.encoder(x), mask))[:, 0]
+
+
+def padded(batches: list[tuple[Tensor, Tensor]]) -> list[dict[str, Tensor]]:
+    """Dicts with channels last, each batch with another amount of padding that holds nonsense."""
+    made = []
+    for more, (x, y) in enumerate(batches):
+        signals = nn.functional.pad(x.mT, (0, 0, 0, 10 * more), value=1e6)
+        mask = (torch.arange(STEPS + 10 * more) < STEPS).expand(len(x), -1)
+        made.append({"signal": signals, "wear": y, "valid": mask})
+    return made
+
+
+def test_dicts_with_masks_and_channels_last() -> None:
+    def train(model: nn.Module, batches: Iterable[dict[str, Tensor]]) -> None:
+        seen = [(batch["signal"], batch["wear"], batch["valid"]) for batch in batches]
+        assert len(seen) == len(TRAIN)
+        (model(seen[0][0], mask=seen[0][2]) - seen[0][1]).square().mean().backward()
+
+    torch.manual_seed(1000)
+    plain = Masked()
+    options: dict[str, Any] = {"remedies": ["re-anchored", "AC coupling", "CREST + exchange"], **QUICK}
+    keys = ("signal", "wear", "valid")
+    found = crest.repair(plain, padded(TRAIN), validation=padded(HELD_OUT), keys=keys, fit=train, **options)
+    assert not found.skipped
+    unpadded, train_too = ([(x.mT, y) for x, y in part] for part in (HELD_OUT, TRAIN))
+    alike = crest.repair(plain, train_too, validation=unpadded, fit=lambda model, _: model, **options)
+    for name in ("re-anchored", "AC coupling"):
+        one, other = found.candidates[name], alike.candidates[name]
+        assert one.id_error == pytest.approx(other.id_error, rel=1e-3), name
+        assert one.transient == pytest.approx(other.transient, abs=0.02), name
+
+
+def test_what_is_found_is_said_and_can_be_given(model: nn.Module) -> None:
+    found = crest.repair(model, TRAIN, validation=HELD_OUT, **QUICK)
+    assert found.notes == (
+        "Inputs were found to be (B, C, T); channels_first= says otherwise.",
+        "The pooling layer was found at '2'.",
+        "The head was found at '4'.",
+    )
+    given = crest.repair(
+        model, TRAIN, validation=HELD_OUT, pooling="2", head="4", channels_first=True, **QUICK
+    )
+    assert given.notes == ()
+    assert given.candidates["re-anchored"].id_error == found.candidates["re-anchored"].id_error
+
+
+def test_a_model_that_pools_in_a_line_of_its_own() -> None:
+    class Functional(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = nn.LSTM(1, 4, batch_first=True)
+            self.head = nn.Linear(4, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.head(self.encoder(x)[0][:, -1])
+
+    batches = [(x.mT, y) for x, y in HELD_OUT]
+    remedies = ["re-anchored", "exchange", "CREST", "CREST + exchange"]
+    options: dict[str, Any] = {"fit": one_step, "validation": batches, "remedies": remedies}
+    found = crest.repair(Functional(), batches, **options, **QUICK)
+    assert set(found.skipped) == {"re-anchored", "CREST", "CREST + exchange"}
+    assert all("No pooling layer was found: name it with pooling=" in why for why in found.skipped.values())
+    assert "exchange" in found.candidates
+    with pytest.raises(ValueError, match=r"^pooling must name a layer that pools .* got 'encoder': LSTM"):
+        crest.repair(Functional(), batches, pooling="encoder", **QUICK)
+
+
+# -- what is held out, and what training sees
+
+
+def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
+    seen: list[Tensor] = []
+
+    def train(_: nn.Module, batches: Iterable[Any]) -> None:
+        seen.append(torch.cat([y for _, y in batches]))
+
+    options: dict[str, Any] = {"fit": train, "remedies": ["AC coupling", "exchange"], **QUICK}
+    found = crest.repair(model, TRAIN, **options)
+    every = set(torch.cat([y for _, y in TRAIN]).tolist())
+    trained = set(seen[0].tolist())
+    assert seen[0].tolist() == seen[1].tolist()
+    assert trained < every
+    assert len(every - trained) == len(every) // 5
+    x, y = (torch.cat(parts) for parts in zip(*TRAIN, strict=True))
+    out = torch.tensor([value not in trained for value in y.tolist()])
+    assert found.before.id_error == pytest.approx(error(copy.deepcopy(model), [(x[out], y[out])]), rel=1e-5)
+    assert "held out of every training" in found.notes[0]
+    crest.repair(model, TRAIN, seed=1, **options)
+    assert set(seen[2].tolist()) != trained
+
+
+def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module) -> None:
+    seen: list[Tensor] = []
+
+    def train(_: nn.Module, batches: Iterable[Any]) -> None:
+        assert len(batches) == len(TRAIN)
+        for _ in range(2):
+            passing = list(batches)
+            seen.append(torch.cat([x for x, _ in passing]))
+            assert all(torch.equal(y, own) for (_, y), (_, own) in zip(passing, TRAIN, strict=True))
+        seen.append(torch.rand(3))
+
+    for remedy in ("exchange", "level jitter"):
+        seen.clear()
+        for seed in (0, 0, 1):
+            crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], seed=seed, **QUICK)
+        first, second, drawn = seen[:3]
+        assert not torch.equal(first, second)
+        changed = (first != torch.cat([x for x, _ in TRAIN])).flatten(1).any(1).double().mean()
+        assert 0.3 < changed < 0.7
+        assert all(torch.equal(one, other) for one, other in zip(seen[:3], seen[3:6], strict=True))
+        assert not torch.equal(first, seen[6])
+        assert not torch.equal(drawn, seen[8])
+
+
+def test_a_loader_and_progress(model: nn.Module) -> None:
+    x, y = (torch.cat(parts) for parts in zip(*TRAIN, strict=True))
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=32, shuffle=True)
+    told: list[str] = []
+    options: dict[str, Any] = {"remedies": ["re-anchored"], "tell": told.append, **QUICK}
+    found = [crest.repair(model, loader, **options) for _ in range(2)]
+    assert found[0].before.id_error == found[1].before.id_error
+    assert told[0].startswith("as it is: ID error 0.")
+    assert told[1:2] == ["re-anchored: fitting the head again"]
+    assert len(told) == 6
+
+
+# -- what goes wrong
+
+
+def test_a_candidate_that_fails_is_told_and_the_others_go_on(model: nn.Module) -> None:
+    def sometimes(copied: nn.Module, batches: Iterable[Any]) -> None:
+        if isinstance(copied, crest._repair.WithFront):
+            raise RuntimeError("out of memory")
+        one_step(copied, batches)
+
+    def breaks(copied: nn.Module, _: Iterable[Any]) -> None:
+        nn.init.constant_(next(copied.parameters()), float("nan"))
+
+    found = crest.repair(
+        model, TRAIN, fit=sometimes, validation=HELD_OUT, remedies=["AC coupling", "exchange"], **QUICK
+    )
+    assert found.skipped == {"AC coupling": "It failed: RuntimeError: out of memory"}
+    assert set(found.candidates) == {AS_IT_IS, "exchange"}
+    found = crest.repair(model, TRAIN, fit=breaks, validation=HELD_OUT, remedies=["exchange"], **QUICK)
+    assert "predictions of the model must be finite" in found.skipped["exchange"]
+
+
+def test_an_interrupt_passes_through(model: nn.Module) -> None:
+    def stopped(copied: nn.Module, batches: Iterable[Any]) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        crest.repair(model, TRAIN, fit=stopped, validation=HELD_OUT, remedies=["exchange"], **QUICK)
+
+
+def test_fit_returns_a_model_or_nothing(model: nn.Module) -> None:
+    other = network()
+    found = crest.repair(
+        model, TRAIN, fit=lambda *_: other, validation=HELD_OUT, remedies=["exchange"], **QUICK
+    )
+    assert found.candidates["exchange"].id_error == pytest.approx(error(other, HELD_OUT), rel=1e-5)
+    with pytest.raises(
+        ValueError, match=r"^fit must train the model in place and return None, or .* got float"
+    ):
+        crest.repair(model, TRAIN, fit=lambda *_: 0.5, validation=HELD_OUT, remedies=["exchange"], **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("batches", "options", "message"),
+    [
+        ([], {}, "^train_batches must hold 10 trajectories or more, .* got 0"),
+        ([(torch.zeros(1, 1, 50), torch.zeros(1))], {}, "^train_batches must hold 10 trajectories or more, .* got 1"),
+        ([], {"validation": HELD_OUT}, "^train_batches must hold at least one batch, got none"),
+        (TRAIN, {"validation": []}, "^validation must hold two trajectories or more, got 0"),
+        (TRAIN, {"validation": [(x[:1], y[:1]) for x, y in HELD_OUT[:1]]}, "^validation must hold two .* got 1"),
+        (iter(TRAIN), {}, "^train_batches must be a list or a DataLoader, .* got an iterator"),
+        ([(torch.zeros(12, 50), torch.zeros(12))], {}, r"^train_batches must hold inputs of shape .* got \(12, 50\), which is a single trajectory"),
+        (TRAIN, {"pooling": "22"}, "^pooling must name a module inside the model, such as .*; got '22'"),
+        (TRAIN, {"head": "hed"}, "^head must name a module inside the model"),
+        (TRAIN, {"remedies": ["AC"]}, "^remedies must be one of re-anchored, AC coupling, .* got 'AC'"),
+        (TRAIN, {"remedies": "CREST"}, "^remedies must be a list"),
+        (TRAIN, {"field": [(torch.zeros(3, 1, 50), torch.full((3,), torch.nan))]}, "^targets of field must be finite"),
+        (TRAIN, {"seed": -1}, "^seed must be a whole number, 0 or more, got -1"),
+        (TRAIN, {"kind": "slo"}, "kind must be"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_by_name(
+    model: nn.Module, batches: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        crest.repair(model, batches, **options, **QUICK)
+
+
+def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> None:
+    broken = copy.deepcopy(model)
+    nn.init.constant_(broken[0].weight, float("nan"))
+    with pytest.raises(ValueError, match=r"^predictions of the model must be finite, got"):
+        crest.repair(broken, TRAIN, validation=HELD_OUT, **QUICK)
+    with pytest.raises(
+        ValueError, match=r"^model must give \(B,\), \(B, 1\) or logits \(B, K\), got rows of"
+    ):
+        crest.repair(nn.Sequential(nn.Conv1d(1, 2, 5)), TRAIN, validation=HELD_OUT, **QUICK)
+    with pytest.raises(ValueError, match=r"^model must give a tensor, got tuple"):
+        crest.repair(nn.LSTM(STEPS, 2), TRAIN, validation=HELD_OUT, channels_first=True, **QUICK)
+
+
+def test_a_model_that_cannot_be_copied_is_refused() -> None:
+    class Holds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(1))
+            self.kept = self.weight * 2
+
+    with pytest.raises(
+        ValueError, match=r"^model must be one that copy.deepcopy can copy: RuntimeError: Only"
+    ):
+        crest.repair(Holds(), TRAIN)
+
+
+@pytest.mark.unchecked
+def test_wrong_types_are_refused_by_name(model: nn.Module) -> None:
+    with pytest.raises(ValueError, match=r"^model must be a torch.nn.Module, got function"):
+        crest.repair(lambda x: x, TRAIN)
+    with pytest.raises(ValueError, match=r"^fit must be a function of a model and batches, got int"):
+        crest.repair(model, TRAIN, fit=3)
+    with pytest.raises(ValueError, match=r"^train_batches must hold \(inputs, targets\), .* got no targets"):
+        crest.repair(model, TRAIN[0][0])
+
+
+def test_inputs_that_are_no_numbers_are_told_before_anything_else(model: nn.Module) -> None:
+    (x, y), *others = TRAIN
+    broken = x.clone()
+    broken[0, 0, 3] = torch.nan
+    with pytest.raises(ValueError, match=r"^inputs of train_batches must be finite"):
+        crest.repair(model, [(broken, y), *others], validation=HELD_OUT, **QUICK)
+
+
+def test_batches_with_lengths_are_repaired_and_the_fit_gets_them() -> None:
+    x, y, lengths = ragged(40)
+    batches = [
+        (x[rows, : lengths[rows].max()], y[rows], lengths[rows]) for rows in torch.arange(40).split(10)
+    ]
+    shapes: list[tuple[int, ...]] = []
+
+    def trained(model: nn.Module, batches: Iterable[Any]) -> None:
+        for x, y, lengths in batches:
+            shapes.append(tuple(lengths.shape))
+            assert model(x, lengths).shape == y.shape
+
+    found = crest.repair(
+        Unpacked(),
+        batches,
+        fit=trained,
+        remedies=["re-anchored", "AC coupling", "level jitter", "CREST"],
+        **QUICK,
+    )
+    assert not found.skipped
+    assert set(shapes) == {(8,)}
+    assert "The pooling layer was found at 'pool'." in found.notes
+    with torch.no_grad():
+        assert found.model(x, lengths).shape == (40,)
+
+
+def test_a_model_that_cannot_be_asked_is_told_with_its_words() -> None:
+    x, y, _ = ragged(20)
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* 'lengths'. A mask or lengths that it needs"
+    ):
+        crest.repair(Unpacked(), [(x, y)])
+    with pytest.raises(
+        ValueError, match=r"^model must take inputs .* RuntimeError: .*Are the axes in another order"
+    ):
+        crest.repair(network(), [(x, y)])
+
+
+def test_dropout_that_is_left_on_is_told() -> None:
+    class Random(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.dropout(x, 0.5).mean((1, 2))
+
+    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+        crest.repair(Random(), TRAIN, validation=HELD_OUT, **QUICK)
+
+
+def test_a_fit_that_takes_the_batches_apart_in_another_way_is_told_what_they_hold(model: nn.Module) -> None:
+    def of_two(model: nn.Module, batches: Iterable[Any]) -> None:
+        for _x, _y in batches:
+            pass
+
+    x, y, lengths = ragged()
+    for batches, held in (
+        ([(x, y, lengths)], r"\(x, y, lengths\)"),
+        ([(x, y, torch.ones(x.shape[:2]).bool())], r"\(x, y, mask\)"),
+        ([{"x": x, "y": y, "lengths": lengths}], "dicts with x, y, lengths"),
+    ):
+        found = crest.repair(Unpacked(), batches, fit=of_two, remedies=["level jitter"], **QUICK)
+        why = found.skipped["level jitter"]
+        assert re.search(
+            rf"ValueError: too many values to unpack .*; if fit unpacks its batches so: they are {held}", why
+        )
+    other = crest.repair(
+        model, TRAIN, fit=lambda *_: int("a"), validation=HELD_OUT, remedies=["level jitter"], **QUICK
+    )
+    assert "if fit unpacks" not in other.skipped["level jitter"]
+
+
+def test_a_fit_that_takes_no_wrapper_is_told_why(model: nn.Module) -> None:
+    def picky(model: nn.Module, batches: Iterable[Any]) -> None:
+        if not isinstance(model, nn.Sequential):
+            raise TypeError("`model` must be a `LightningModule`")
+
+    found = crest.repair(
+        model, TRAIN, fit=picky, validation=HELD_OUT, remedies=["AC coupling", "level jitter"], **QUICK
+    )
+    assert list(found.candidates) == [AS_IT_IS, "level jitter"]
+    assert "`LightningModule`. The filter is a wrapper" in found.skipped["AC coupling"]
+
+
+def test_a_dataset_is_no_batches(model: nn.Module) -> None:
+    with pytest.raises(
+        ValueError, match=r"^train_batches must hold batches, got TensorDataset, .*DataLoader"
+    ):
+        crest.repair(model, torch.utils.data.TensorDataset(*HELD_OUT_JOINED))

@@ -1,0 +1,85 @@
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import crest
+from crest._repair.saving import NUMBERS, WEIGHTS, finite, load_weights, save_weights
+from crest._repair.structure import Structure
+from knocks_made import knocks, network, one_step, split
+
+TRAIN = split(*knocks(64, tie=0.99, seed=1000))
+QUICK: dict[str, Any] = {"trajectories": 8, "block": 4}
+
+
+@pytest.mark.parametrize("remedy", ["re-anchored", "AC coupling", "CREST"])
+def test_a_repaired_model_comes_back_to_the_bit(
+    remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Let the rule take it, whatever it follows.
+    ruled = crest.choose
+
+    def taken(candidates: Any, by: str) -> crest.Choice:
+        judged = ruled(candidates, by=by).candidates
+        return crest.Choice(name=remedy, reason="A test.", lowest_error=remedy, candidates=judged)
+
+    monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
+    found = crest.repair(network(), TRAIN, fit=one_step, remedies=[remedy], **QUICK)
+    assert found.changed
+    found.save(tmp_path / "new" / "folder")
+    fresh = network().apply(lambda part: [nn.init.zeros_(one) for one in part.parameters()])
+    loaded = crest.Repaired.load(str(tmp_path / "new" / "folder"), fresh)
+    x, _ = knocks(20, tie=0.0, seed=1003)
+    assert torch.equal(loaded(x), found.model(x))
+    assert not loaded.training
+    assert not any(weight.any() for weight in fresh.parameters())
+    numbers = json.loads((tmp_path / "new" / "folder" / NUMBERS).read_text())
+    assert numbers["name"] == remedy
+    assert numbers["candidates"][remedy]["id_error"] == found.after.id_error
+    assert numbers["candidates"]["as it is"]["exchange"]["transient"] == found.before.transient
+    assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == [WEIGHTS, NUMBERS]
+
+
+def test_tied_weights_are_saved(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    model[1].weight = model[0].weight
+    save_weights(tmp_path, model, Structure(), {})
+    again = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    again[1].weight = again[0].weight
+    assert torch.equal(load_weights(tmp_path, again)[1].weight, model[0].weight)
+
+
+def test_what_cannot_be_saved_or_loaded_is_refused(tmp_path: Path) -> None:
+    class WithWords(nn.Linear):
+        def get_extra_state(self) -> str:
+            return "words"
+
+    with pytest.raises(ValueError, match=r"^model must have a state of tensors alone, got '_extra_state'"):
+        save_weights(tmp_path, WithWords(2, 1), Structure(), {})
+    with pytest.raises(FileNotFoundError, match=r"does not exist: Repaired.save writes it"):
+        load_weights(tmp_path, nn.Linear(2, 1))
+    save_weights(tmp_path, nn.Linear(2, 1), Structure(), {})
+    with pytest.raises(
+        ValueError, match=r"^model must have the build of the one that was repaired: .*size mismatch"
+    ):
+        load_weights(tmp_path, nn.Linear(3, 1))
+    (tmp_path / WEIGHTS).write_bytes(b"no weights at all")
+    with pytest.raises(ValueError, match=r"is not a repaired model"):
+        load_weights(tmp_path, nn.Linear(2, 1))
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(ImportError, match=r"needs safetensors: pip install 'crest-readout\[lab\]'"):
+        save_weights(tmp_path / "folder", nn.Linear(2, 1), Structure(), {})
+    assert not (tmp_path / "folder").exists()
+
+
+def test_json_knows_no_nan() -> None:
+    found = finite({"a": (float("nan"), {"b": float("-inf")}), "c": "nan", "d": 1, "e": True})
+    assert found == {"a": [None, {"b": None}], "c": "nan", "d": 1, "e": True}
+    assert json.loads(json.dumps(found, allow_nan=False)) == found

@@ -1,0 +1,115 @@
+"""Files that are damaged, hostile or too large are refused before anything of their size is allocated."""
+
+import io
+import tracemalloc
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crest.recordings.archives import LARGEST, archive_headers, array_header, read_archive, require_room
+from crest.recordings.signal_files import read_signal
+from crest.recordings.storage import load
+
+GIB = 2**30
+
+
+def bomb(path: Path, name: str = "x", shape: tuple[int, ...] = (2**31,)) -> Path:
+    """A small archive whose one array of zeros takes 16 GiB in memory."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    zeros = bytes(2**24)
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open(f"{name}.npy", "w", force_zip64=True) as file,
+    ):
+        file.write(header.getvalue())
+        left = 8 * int(np.prod(shape))
+        while left > 0:
+            left -= file.write(zeros[:left])
+    return path
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A quarter of a gibibyte of zeros in a small file, to be refused under a smaller limit."""
+    path = bomb(tmp_path_factory.mktemp("bomb") / "large.npz", shape=(2**25,))
+    assert path.stat().st_size < 2**20
+    return path
+
+
+def peak(work: Any) -> int:
+    """Bytes that Python and NumPy allocated at most while something failed."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="more than largest"):
+            work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_headers_are_told_without_the_data(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "a.npz", x=np.zeros((3, 2), np.float32), y=np.arange(5))
+    headers = archive_headers(tmp_path / "a.npz")
+    assert {name: (str(header.dtype), header.shape, header.size) for name, header in headers.items()} == {
+        "x": ("float32", (3, 2), 24),
+        "y": ("int64", (5,), 40),
+    }
+    np.testing.assert_array_equal(read_archive(tmp_path / "a.npz")["y"], np.arange(5))
+
+
+def test_a_small_file_that_stands_for_a_large_array_is_refused_before_it_is_read(large: Path) -> None:
+    limit = 2**20
+    assert peak(lambda: read_archive(large, limit)) < limit
+    assert peak(lambda: read_signal(large, largest=limit)) < limit
+    assert peak(lambda: load(large, largest=limit)) < limit
+    assert read_signal(large, largest=GIB).samples.shape == (2**25, 1)
+
+
+def test_the_limit_has_a_default() -> None:
+    require_room({"x": LARGEST - 8, "y": 8}, None)
+    with pytest.raises(ValueError, match=rf"more than largest = {LARGEST}: x has {LARGEST - 8} of them"):
+        require_room({"x": LARGEST - 8, "y": 9}, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"shape": (2**40,)}, "damaged"),
+        ({"shape": (-5,)}, "damaged"),
+        ({"shape": "many"}, "shape is not valid"),
+        ({"descr": "<q9"}, "not a valid dtype"),
+        ({"descr": "|O"}, "Python objects"),
+        ({"descr": [("a", "|O")]}, "Python objects"),
+    ],
+)
+def test_a_header_that_lies_is_refused(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+    text = repr({"descr": "<f8", "fortran_order": False, "shape": (4,), **change})
+    line = f"{text:<117}\n".encode()
+    content = b"\x93NUMPY\x01\x00" + len(line).to_bytes(2, "little") + line + bytes(32)
+    (tmp_path / "a.npy").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", content)
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(ValueError, match=reason):
+            read_signal(tmp_path / name)
+    with pytest.raises(ValueError, match=reason):
+        archive_headers(tmp_path / "a.npz")
+
+
+def test_nobody_is_told_to_load_a_pickle(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.array([{}], dtype=object))
+    np.save(tmp_path / "a.npy", np.array([{}], dtype=object))
+    (tmp_path / "b.npz").write_bytes(b"\x80\x04K\x01.")
+    for name in ("a.npz", "a.npy", "b.npz"):
+        with pytest.raises(ValueError, match="cannot be read") as caught:
+            read_signal(tmp_path / name)
+        assert "allow_pickle" not in str(caught.value)
+
+
+def test_a_future_version_is_named() -> None:
+    with pytest.raises(ValueError, match=r"version 3\.0, which is not read here"):
+        array_header(io.BytesIO(b"\x93NUMPY\x03\x00" + bytes(64)))  # type: ignore[arg-type]

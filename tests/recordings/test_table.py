@@ -1,0 +1,98 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crest.recordings import load_recordings
+from crest.recordings.table import read_table
+from recordings_made import load, table
+
+
+def test_parquet_and_csv_say_the_same(three: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pandas.read_csv(three).to_parquet(three.with_suffix(".parquet"))
+    one, other = load(three), load(three.with_suffix(".parquet"))
+    np.testing.assert_array_equal(one.x, other.x)
+    np.testing.assert_array_equal(one.events, other.events)
+    np.testing.assert_array_equal(one.y, other.y)
+    assert one.extra["condition"].tolist() == other.extra["condition"].tolist()
+
+
+def test_whole_conditions_of_parquet_are_whole_numbers(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    np.save(tmp_path / "a.npy", np.zeros(8))
+    frame = pandas.DataFrame({"file": ["a.npy"], "label": [1], "speed": [1500.0]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    data = load_recordings(tmp_path / "table.parquet", window=8, sample_rate=1, condition="speed")
+    assert data.extra["condition"].tolist() == ["1500"]
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "table.parquet").touch()
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match="needs pyarrow: pip install pyarrow"):
+        load_recordings(tmp_path / "table.parquet", window=8)
+
+
+def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    path = table(tmp_path, '"file",label,note', "", 'a.npy,1,"two\nlines"', "b.npy,1,x")
+    with pytest.raises(ValueError, match=r"line 3: .*a\.npy") as caught:
+        load_recordings(path, window=8, sample_rate=1)
+    assert "line 5: file" in str(caught.value)
+
+
+def test_a_parquet_reader_may_raise_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged schema asked for integers of more than 64 bits, and pyarrow has a NotImplementedError for it."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def fails(path: Path) -> None:
+        raise NotImplementedError("Integers with more than 64 bits not implemented")
+
+    monkeypatch.setattr(parquet, "ParquetFile", fails)
+    (tmp_path / "table.parquet").touch()
+    with pytest.raises(
+        ValueError, match=r"^table must be a Parquet file, got .*table\.parquet': Integers with"
+    ):
+        load_recordings(tmp_path / "table.parquet", window=8)
+
+
+def test_a_cell_that_is_too_long_has_its_line(tmp_path: Path) -> None:
+    path = table(tmp_path, "file,label", "a.npy,1", f"{'n' * 200_000},1")
+    with pytest.raises(ValueError, match=r"^table must be CSV in UTF-8, got line 3 of .*: field larger than"):
+        load_recordings(path, window=8)
+
+
+def test_missing_columns_list_what_is_there(three: Path) -> None:
+    with pytest.raises(ValueError, match=r"got label='y', proxy='p'; .* has file, label, speed, cue, events"):
+        load_recordings(three, window=8, sample_rate=1, label="y", proxy="p")
+
+
+def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"^table must be a file that exists, got .*none\.csv'"):
+        load_recordings(tmp_path / "none.csv", window=8)
+    with pytest.raises(ValueError, match=r"table must end in \.csv or \.parquet"):
+        load_recordings(tmp_path / "table.xlsx", window=8)
+    with pytest.raises(ValueError, match="at least one row"):
+        load_recordings(table(tmp_path, "file,label"), window=8)
+    with pytest.raises(ValueError, match="must not repeat a column, got label"):
+        load_recordings(table(tmp_path, "file,label,label", "a,1,1"), window=8)
+    (tmp_path / "table.csv").write_bytes(b"file,label\n\xff\xfe,1\n")
+    with pytest.raises(ValueError, match="CSV in UTF-8"):
+        load_recordings(tmp_path / "table.csv", window=8)
+    (tmp_path / "table.parquet").write_bytes(b"junk")
+    with pytest.raises(ValueError, match="must be a Parquet file"):
+        load_recordings(tmp_path / "table.parquet", window=8)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_semicolons_or_tabs_separate_where_the_header_has_these_alone(tmp_path: Path, mark: str) -> None:
+    rows = ("file;label;speed;note", "a.npy;0,35;1500;a,b", 'b.npy;-1,5e-3;,5;"x;y"')
+    path = table(tmp_path, *(row.replace(";", mark) for row in rows))
+    found = [list(row.cells.values()) for row in read_table(path).rows]
+    assert found == [["a.npy", "0.35", "1500", "a,b"], ["b.npy", "-1.5e-3", ".5", f"x{mark}y"]]
+    # Between commas a quoted number may have thousands, and a semicolon is part of a name.
+    path = table(tmp_path, "file,label;unit", '"a.npy","1,234"')
+    assert read_table(path).rows[0].cells == {"file": "a.npy", "label;unit": "1,234"}

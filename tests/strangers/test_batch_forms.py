@@ -1,0 +1,198 @@
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from crest.strangers.batch_forms import BatchForm, ChangedBatches, held_out, require_rereadable
+
+Batch = namedtuple("Batch", ["signal", "target"])
+FORM = BatchForm()
+
+
+def rows(*labels: float, steps: int = 4) -> tuple[Tensor, Tensor]:
+    y = torch.tensor(labels)
+    return y[:, None, None].expand(-1, steps, 2).clone(), y
+
+
+def test_batches_keep_their_form() -> None:
+    x, y = rows(0.0, 1.0, 2.0)
+    mask = torch.ones(3, 4, dtype=torch.bool)
+    forms: list[Any] = [(x, y), [x, y], Batch(x, y), (x, y, mask), {"x": x, "y": y, "name": "abc"}]
+    for batch in forms:
+        changed = FORM.with_inputs(batch, x + 1)
+        some = FORM.rows(batch, torch.tensor([0, 2]))
+        assert type(changed) is type(some) is type(batch)
+        assert torch.equal(FORM.parts(changed, "b").inputs, x + 1)
+        assert FORM.parts(some, "b").targets.tolist() == [0.0, 2.0]
+        assert torch.equal(FORM.parts(batch, "b").inputs, x)
+    assert FORM.rows(forms[3], torch.tensor([1]))[2].shape == (1, 4)
+    assert FORM.rows(forms[4], torch.tensor([1]))["name"] == "abc"
+    assert FORM.rows((x, y.tolist()), torch.tensor([0, 2]))[1] == [0.0, 2.0]
+    assert FORM.rows((x, tuple(y.tolist())), torch.tensor([1]))[1] == (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (torch.zeros(3), r"^field must hold inputs of shape \(B, T, C\) or \(B, C, T\), got \(3,\)$"),
+        ((torch.zeros(3, 4, 2),), "^field must hold .* or dicts, got no targets$"),
+        (
+            {"x": torch.zeros(3, 4, 2), "z": 2},
+            "^field must hold .* or dicts, got no targets under x, z: keys= names them$",
+        ),
+        ((torch.zeros(3, 4, 2), ["a", "b", "c"]), "^targets of field must be numbers, got text such as 'a'"),
+        (("a", torch.zeros(3)), "^inputs of field must be a tensor or an array, got str"),
+        (
+            (torch.zeros(3, 4, 2), torch.zeros(2)),
+            r"^targets of field must have a row for each of 3 trajectories, got \(2,\)",
+        ),
+    ],
+)
+def test_other_forms_are_refused_by_name(batch: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FORM.parts(batch, "field")
+
+
+def test_joined_batches_are_channels_last_and_padded_where_they_have_masks() -> None:
+    short, long = rows(1.0, 2.0, steps=3), rows(3.0, steps=5)
+    masked = [(x, y, torch.ones(x.shape[:2], dtype=torch.int64)) for x, y in (short, long)]
+    found = FORM.joined(masked, "validation", channels_first=False)
+    assert found.inputs.shape == (3, 5, 2)
+    assert found.mask is not None
+    assert found.mask.sum(1).tolist() == [3, 3, 5]
+    assert found.targets.tolist() == [1.0, 2.0, 3.0]
+    first = FORM.joined(
+        [(x.mT, y[:, None], mask) for x, y, mask in masked], "validation", channels_first=True
+    )
+    assert torch.equal(first.inputs, found.inputs)
+    assert torch.equal(first.targets, found.targets)
+    with pytest.raises(
+        ValueError, match=r"^validation must hold windows of one length, or masks, got 3 to 5 steps"
+    ):
+        FORM.joined([short, long], "validation", channels_first=False)
+    with pytest.raises(ValueError, match=r"^validation must hold a mask in every batch or in none"):
+        FORM.joined([short, masked[1]], "validation", channels_first=False)
+
+
+def test_what_cannot_be_measured_is_refused() -> None:
+    x, y = rows(0.0, 1.0)
+    with pytest.raises(
+        ValueError, match=r"^targets of field must be a tensor of shape \(B,\) or \(B, 1\), B = 2"
+    ):
+        FORM.joined([(x, y.repeat(2, 2))], "field", channels_first=False)
+    with pytest.raises(ValueError, match=r"^inputs of field must be finite, got 1 NaN"):
+        FORM.joined(
+            [(x.index_fill(0, torch.tensor([1]), torch.nan)[:, :1, :1], y)], "field", channels_first=False
+        )
+    with pytest.raises(ValueError, match=r"^inputs of field must be floating-point numbers, got torch.int64"):
+        FORM.joined([(x.long(), y)], "field", channels_first=False)
+
+
+@pytest.mark.parametrize("sizes", [[64, 64, 30], [3] * 20, [1] * 30, [100]])
+def test_a_fifth_is_held_out_of_batches_of_any_size(sizes: list[int]) -> None:
+    total = sum(sizes)
+    labels = torch.arange(float(total)).split(sizes)
+    kept, held = held_out([rows(*part.tolist()) for part in labels], FORM, seed=1000)
+    trained = [value for _, y in kept for value in y.tolist()]
+    measured = [value for _, y in held for value in y.tolist()]
+    assert len(measured) == total // 5
+    assert sorted(trained + measured) == list(range(total))
+    assert all(torch.equal(x[:, 0, 0], y) for x, y in kept + held)
+    again, other = (held_out([rows(*part.tolist()) for part in labels], FORM, seed) for seed in (1000, 1001))
+    assert [y.tolist() for _, y in again[1]] == [y.tolist() for _, y in held]
+    # Batches of one give every fifth of them, whatever the seed.
+    assert sizes[0] == 1 or [y.tolist() for _, y in other[1]] != [y.tolist() for _, y in held]
+
+
+def test_too_few_to_hold_out() -> None:
+    with pytest.raises(ValueError, match=r"^train_batches must hold 10 trajectories or more, .* got 9"):
+        held_out([rows(*map(float, range(9)))], FORM, seed=0)
+
+
+def test_changed_batches_are_made_anew_in_each_pass() -> None:
+    calls = []
+    batches = ChangedBatches([1, 2], lambda batch: calls.append(batch) or len(calls))
+    assert list(batches) == [1, 2]
+    assert list(batches) == [3, 4]
+    assert len(batches) == 2
+    with pytest.raises(TypeError):
+        len(ChangedBatches(iter([]), lambda batch: batch))
+
+
+@pytest.mark.parametrize("bad", [iter([1]), "abc", {"x": 1}, torch.zeros(2), 3])
+def test_what_cannot_be_read_twice_is_refused(bad: object) -> None:
+    with pytest.raises(ValueError, match=r"^train_batches must be a list or a DataLoader"):
+        require_rereadable("train_batches", bad)
+    require_rereadable("train_batches", [1])
+
+
+def test_arrays_stay_arrays_for_the_fit() -> None:
+    x, y = (part.numpy() for part in rows(0.0, 1.0, 2.0))
+    for batch in ((x, y), {"signal": x, "label": y}):
+        changed = FORM.with_inputs(batch, torch.zeros(3, 4, 2))
+        some = FORM.rows(changed, torch.tensor([0, 2]))
+        parts = [*some.values()] if isinstance(some, dict) else [*some]
+        assert all(isinstance(part, np.ndarray) for part in parts)
+        assert parts[1].tolist() == [0.0, 2.0]
+        assert not parts[0].any()
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_first: bool) -> None:
+    x, y = rows(*map(float, range(20)), steps=6)
+    x[14, 5, 1] = torch.nan
+    mask = torch.ones(20, 6, dtype=torch.bool)
+    given = x.mT if channels_first else x
+    place = r"\[4, 1, 5\] of \(B, C, T\)" if channels_first else r"\[4, 5, 1\] of \(B, T, C\)"
+    message = rf"must be finite.*, the first at index {place} in batch 1$"
+    pairs = [(given[:10], y[:10]), (given[10:], y[10:])]
+    with pytest.raises(ValueError, match=f"^inputs of field {message}"):
+        FORM.joined(pairs, "field", channels_first)
+    # What is held out gets other places, and a name that nobody gave.
+    with pytest.raises(ValueError, match=f"^inputs of train_batches {message}"):
+        held_out(pairs, BatchForm(channels_first=channels_first), seed=0)
+    with pytest.raises(
+        ValueError, match=r"^inputs of train_batches must be finite, .* index \[4, .\, .\] in batch 1$"
+    ):
+        held_out(pairs, FORM, seed=0)
+    masked = [(*pair, some) for pair, some in zip(pairs, mask.split(10), strict=True)]
+    with pytest.raises(ValueError, match=f"^inputs of train_batches {message}"):
+        held_out(masked, FORM, seed=0)
+    mask[14, 5] = False
+    assert len(held_out(masked, FORM, seed=0)[1]) == 2
+
+
+def test_tuples_that_are_not_by_trajectory_stay_whole() -> None:
+    x, y = rows(0.0, 1.0, 2.0)
+    batch = {
+        "x": x,
+        "y": y.tolist(),
+        "lengths": [4, 3, 2],
+        "channels": ("a", "b", "c"),
+        "id": ["p", "q", "r"],
+    }
+    some = FORM.rows(batch, torch.tensor([0, 2]))
+    assert (some["y"], some["lengths"], some["channels"]) == ([0.0, 2.0], [4, 2], ("a", "b", "c"))
+    assert some["id"] == ["p", "r"]
+    named = BatchForm(keys=("signal", "wear", "ok"))
+    batch = {"signal": x, "wear": y.tolist(), "ok": (4, 3, 2), "y": (7, 8, 9)}
+    some = named.rows(batch, torch.tensor([1]))
+    assert (some["wear"], some["ok"], some["y"]) == ([1.0], (3,), (7, 8, 9))
+
+
+@pytest.mark.parametrize(
+    ("third", "word"),
+    [
+        ([4, 3], "lengths"),
+        ([torch.tensor(4), torch.tensor(3)], "lengths"),
+        ([[True], [True, True]], "mask"),
+        (torch.ones(2, 4), "mask"),
+        ([torch.ones(4), torch.ones(3)], "mask"),
+        (None, "mask"),
+    ],
+)
+def test_words_for_any_third_part(third: Any, word: str) -> None:
+    assert FORM.words((*rows(0.0, 1.0), third)) == f"(x, y, {word})"
