@@ -11,11 +11,10 @@ from torch import Tensor
 
 import crest
 from crest._base import rng
-from crest.background.selection import dilate, selected_count, top_steps
-from crest.background.transience import channel_transience
+from crest.background.transience import channel_transience, dilate, selected_count, top_steps
 from crest.lab.encoders import PointwiseEncoder
 from crest.lab.systems import GearSystem
-from crest.readouts.means import contrast, masked_means
+from crest.readouts.crest import contrast, masked_means
 from crest.recordings import Trajectories
 
 SEED = 1000

@@ -15,7 +15,7 @@ STANDS_ON = {"_base", "background"}
 INSIDE = STANDS_ON | {"readouts", "probes", "exchange"}
 PRODUCT = INSIDE | {"theory", "recordings", "strangers", "remedies", "_pages", "_audit", "_repair"}
 MODELS = PRODUCT | {
-    "lab.own_code", "lab.study_keys", "lab.systems", "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies",
+    "lab.own_code", "lab.study_keys", "lab.systems", "lab.ablations", "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies",
     "lab.training",
 }  # fmt: skip
 ALLOWED = {
@@ -38,7 +38,8 @@ ALLOWED = {
     "lab.study_keys": {"_base", "recordings", "lab.systems", "lab.own_code"},
     "lab.encoders": STANDS_ON | {"readouts", "lab.own_code"},
     "lab.remedies": STANDS_ON | {"remedies"},
-    "lab.model": STANDS_ON | {"lab.encoders", "readouts", "probes"},
+    "lab.ablations": STANDS_ON | {"readouts"},
+    "lab.model": STANDS_ON | {"lab.ablations", "lab.encoders", "readouts", "probes"},
     "lab.objectives": STANDS_ON | {"readouts", "probes", "lab.model"},
     "lab.evaluation": PRODUCT | {"lab.model"},
     "lab.training": PRODUCT | {"lab.model", "lab.objectives", "lab.evaluation"},
@@ -237,6 +238,9 @@ def test_the_map_names_every_room() -> None:
     """CONTRIBUTING.md draws the house: a room that it leaves out is a room that nobody finds."""
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
     drawn = contributing.split("## The house")[1].split("## The rules")[0]
-    rooms = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")} - {".", "lab"}
+    rooms = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")} - {
+        ".",
+        "lab",
+    }
     missing = [room for room in sorted(rooms) if f" {room.rpartition('/')[2]}/ " not in drawn]
     assert not missing, f"CONTRIBUTING.md has no place for {', '.join(missing)}"

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from crest.lab.ablations import make_lab_readout
 from crest.readouts import READOUTS, REFERENCES, Readout, make_readout
 from crest.readouts.fast import backend
 
@@ -49,7 +50,7 @@ class Bound(nn.Module):
 def build(variant: str, **options: object) -> Bound:
     torch.manual_seed(3)
     name = variant.partition("-")[0]
-    return Bound(make_readout(name, WIDTH, **VARIANTS[variant], **options)).eval()
+    return Bound(make_lab_readout(name, WIDTH, **VARIANTS[variant], **options)).eval()
 
 
 @pytest.fixture(params=VARIANTS)

@@ -64,8 +64,8 @@ def test_an_event_at_the_start_of_every_series_is_no_run_up(budget: str | float)
 
 def test_options_reach_the_readout() -> None:
     x = series()
-    pooler = CrestPooler(0.2, direction="stable", alpha=0.9, split=True, config=CrestConfig(sigma=3.0)).fit(x)
-    expected = CrestReadout(0.2, direction="stable", alpha=0.9, split=True, config=CrestConfig(sigma=3.0))
+    pooler = CrestPooler(0.2, alpha=0.9, config=CrestConfig(sigma=3.0)).fit(x)
+    expected = CrestReadout(0.2, alpha=0.9, run_up=0, config=CrestConfig(sigma=3.0))
     np.testing.assert_allclose(pooler.transform(x), expected(torch.from_numpy(x)).numpy())
     assert clone(pooler).get_params() == pooler.get_params()
 

@@ -1,3 +1,5 @@
+"""Running averages of the budget: what a readout keeps of its training batches."""
+
 import copy
 
 import pytest
@@ -5,6 +7,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from crest.lab.ablations import AblatedCrestReadout
 from crest.readouts import CrestReadout
 from eventful import lengths_mask, trajectories
 
@@ -69,8 +72,8 @@ def test_calibrate_is_the_plain_average() -> None:
     assert readout.running.batches == 2
     assert readout.running.tail != readout.running.width
     mask = lengths_mask(70, [70, 40, 0])
-    halves = CrestReadout(split=True).double().calibrate([(batches[0], mask)])
-    expected = CrestReadout("trajectory", split=True).double().select(batches[0], mask).tail[:2].mean()
+    halves = AblatedCrestReadout(split=True).double().calibrate([(batches[0], mask)])
+    expected = AblatedCrestReadout("trajectory", split=True).double().select(batches[0], mask).tail[:2].mean()
     torch.testing.assert_close(halves.running.tail, expected)
     masked = CrestReadout().double().calibrate([(batches[0], lengths_mask(70, [70, 40, 0]))])
     expected = own.select(batches[0], lengths_mask(70, [70, 40, 0])).width[:2].mean()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import crest
+from crest.lab.ablations import make_lab_readout
 from crest.readouts.fast import backend
 from crest.readouts.streaming import StreamedWindow, StreamingCrest
 from eventful import trajectories
@@ -27,7 +28,11 @@ def features(steps: int = STEPS, width: int = 5, batch: int = 3) -> Tensor:
 
 
 def calibrated(**options: Any) -> crest.CrestReadout:
-    return crest.CrestReadout(**{"run_up": 0, **options}).calibrate([features(WINDOW), features(90)]).eval()
+    return (
+        make_lab_readout("crest", 8, **{"run_up": 0, **options})
+        .calibrate([features(WINDOW), features(90)])
+        .eval()
+    )
 
 
 def pushed(stream: StreamingCrest, series: Tensor, cuts: list[int]) -> list[StreamedWindow]:
@@ -380,12 +385,9 @@ def test_windows_and_hops_that_make_no_sense(
 
 
 @pytest.mark.unchecked
-def test_other_readouts_and_one_channel_to_split() -> None:
+def test_other_readouts_are_refused() -> None:
     with pytest.raises(ValueError, match="readout must be a CrestReadout, got MeanReadout"):
         StreamingCrest(crest.MeanReadout(), 64)
-    stream = StreamingCrest(crest.CrestReadout(0.1, split=True), 64)
-    with pytest.raises(ValueError, match="chunk must have at least two channels"):
-        stream.push(torch.zeros(1, 3, 1))
 
 
 def test_it_says_what_it_is() -> None:

@@ -9,6 +9,7 @@ import torch
 import torch._dynamo.testing
 from torch import Tensor, nn
 
+from crest.lab.ablations import make_lab_readout
 from crest.readouts import READOUTS, CrestReadout, make_readout
 
 pytestmark = pytest.mark.unchecked
@@ -40,7 +41,7 @@ def ragged(batch: int, steps: int) -> Tensor:
 
 
 def trained(**options: object) -> CrestReadout:
-    readout = CrestReadout(**options)
+    readout = make_lab_readout("crest", WIDTH, **options)
     readout(trajectories(4, 256))
     return readout.eval()
 
@@ -51,7 +52,7 @@ def trained(**options: object) -> CrestReadout:
 )
 def test_compiles_as_one_graph(mode: str, masked: bool) -> None:
     torch.compiler.reset()
-    plain = CrestReadout(**({**MODES, "stable": {"direction": "stable"}})[mode])
+    plain = make_lab_readout("crest", WIDTH, **({**MODES, "stable": {"direction": "stable"}})[mode])
     twin = copy.deepcopy(plain)
     compiled = torch.compile(twin, fullgraph=True)
     mask = ragged(4, 256) if masked else None

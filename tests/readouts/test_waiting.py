@@ -62,7 +62,7 @@ def test_the_counter_sees_what_waits() -> None:
 
 @pytest.fixture(autouse=True)
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crest.readouts.core_finding.free_to_ask", lambda values: False)
+    monkeypatch.setattr("crest.readouts.crest.free_to_ask", lambda values: False)
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -144,9 +144,9 @@ def test_options_reach_the_readout() -> None:
     x, y = data()
     model = net()
     config = crest.CrestConfig(sigma=3.0)
-    reanchored(model, [(x, y)], config=config, alpha=1.0, split=True)
+    reanchored(model, [(x, y)], config=config, alpha=1.0, stride=2)
     readout = model.pool.readout
-    assert (readout.config, readout.alpha, readout.split) == (config, 1.0, True)
+    assert (readout.config, readout.alpha, readout.stride) == (config, 1.0, 2)
 
 
 @pytest.mark.slow

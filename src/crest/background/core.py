@@ -7,9 +7,14 @@ from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32, 
 from crest._base.doors import door
 from crest._base.tensors import as_mask, require_series
 from crest.background.interpolation import interpolate_out
-from crest.background.selection import dilate, selected_count, top_steps
 from crest.background.slow import SIGMA
-from crest.background.transience import channel_transience, transience_profile
+from crest.background.transience import (
+    channel_transience,
+    dilate,
+    selected_count,
+    top_steps,
+    transience_profile,
+)
 
 # our choice: docs/choices.md#backgrounds
 BUDGET = 0.25

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require
-from crest._base.arrays import Features, StepFlags, at_least_float32
+from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32
 from crest._base.doors import door
 from crest._base.tensors import as_mask, require_series
 
@@ -30,9 +30,22 @@ Background: TypeAlias = Callable[..., Tensor]
 """A kind of background: `(signals, mask, *, sigma)`, with signals (B, T, C), to a tensor of their shape, 0 on padding."""
 
 
-def slow_background(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
-    """`low_pass` in the form of every kind of background."""
-    return low_pass(signals, mask, sigma=sigma)
+def slow_background(signals: Features, mask: StepMask | None, *, sigma: float) -> Features:
+    """`low_pass` in the form of every kind of background: of checked signals, in float32 at least, without a door.
+
+    Example:
+        >>> slow_background(torch.ones(1, 3, 1), None, sigma=6.0).flatten()
+        tensor([1., 1., 1.])
+    """
+    kernel = _kernel(sigma, signals)
+    convolve = _convolve_direct if torch.compiler.is_exporting() else _convolve_fourier
+    # Without a mask one trajectory's weights serve them all.
+    if mask is None:
+        weight = convolve(torch.ones_like(signals[:1, :, :1]), kernel)
+        return convolve(signals, kernel) / weight
+    valid = mask.unsqueeze(-1)
+    weight = convolve(valid.to(signals.dtype), kernel).clamp(min=torch.finfo(signals.dtype).eps)
+    return (convolve(signals.masked_fill(~valid, 0.0), kernel) / weight).masked_fill(~valid, 0.0)
 
 
 @door
@@ -52,32 +65,21 @@ def low_pass(features: Features, mask: StepFlags | None = None, *, sigma: float)
     if not torch.compiler.is_compiling():
         require_series("features", features, "(B, T, D)")
         require("sigma", sigma, "be positive")
-    mask = as_mask(mask, features)
-    features = features.to(at_least_float32(features))
-    kernel = _kernel(sigma, features)
-    convolve = _convolve_direct if torch.compiler.is_exporting() else _convolve_fourier
-    # Without a mask one trajectory's weights serve them all.
-    if mask is None:
-        weight = convolve(torch.ones_like(features[:1, :, :1]), kernel)
-        return convolve(features, kernel) / weight
-    valid = mask.unsqueeze(-1)
-    weight = convolve(valid.to(features.dtype), kernel).clamp(min=torch.finfo(features.dtype).eps)
-    return (convolve(features.masked_fill(~valid, 0.0), kernel) / weight).masked_fill(~valid, 0.0)
+    valid = as_mask(mask, features)
+    return slow_background(features.to(at_least_float32(features)), valid, sigma=sigma)
 
 
-def local_line(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
+def local_line(signals: Features, mask: StepMask | None, *, sigma: float) -> Features:
     """The low-pass that is fair at the ends: at each step the value of a line fitted with the same Gaussian weights.
 
     An average is off at the ends of a slope, where all steps lie on one side; a line is not. It costs twice as much.
-    In float32 at least; 0 on padding. Not for exported graphs.
+    For signals in float32 at least; 0 on padding. Not for exported graphs.
 
     Example:
         >>> ramp = torch.arange(5.0).reshape(1, 5, 1)
         >>> bool(torch.allclose(local_line(ramp, None, sigma=1.0), ramp, atol=1e-5))
         True
     """
-    mask = as_mask(mask, signals)
-    signals = signals.to(at_least_float32(signals))
     kernel = _kernel(sigma, signals)
     radius = len(kernel) // 2
     # In units of the shorter of both, or a long sigma would leave nothing of the slope.

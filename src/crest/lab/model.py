@@ -8,9 +8,10 @@ from torch import Tensor, nn
 from crest._base import rng
 from crest._base.arguments import require
 from crest._base.arrays import Answers, Counts, EventMask, Pooled, Signals, StridedFeatures
+from crest.lab.ablations import make_lab_readout
 from crest.lab.encoders import OWN, Encoder, make_encoder
 from crest.probes import events_at
-from crest.readouts import EventReadout, Readout, make_readout
+from crest.readouts import EventReadout, Readout
 
 
 class Standardize(nn.Module):
@@ -144,6 +145,6 @@ def make_model(
         # Nobody could know it before the trial.
         options.setdefault("stride", made.stride)
     with rng.scope(seed, "readout"):
-        pooling = make_readout(readout, made.width, **options)
+        pooling = make_lab_readout(readout, made.width, **options)
     with rng.scope(seed, "head"):
         return Model(made, pooling, front, outputs)

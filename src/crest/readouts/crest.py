@@ -1,4 +1,11 @@
-"""CREST: select transient steps channel by channel, pool their contrast with the rest."""
+"""CREST, Algorithm 1 of the paper: select transient steps channel by channel, pool their contrast with the rest.
+
+`CrestReadout.forward` and the methods below it follow the algorithm's lines in their order. What they call stands in
+`crest.background.transience` (residuals, top steps, dilation), `crest.readouts.budget` (budget and weight),
+`crest.readouts.run_up` (what is left out at the ends) and `crest.readouts.fast` (the same passes, compiled).
+"""
+
+# Longer than 300 lines: the algorithm is one idea, and a class cut in two hides in which order its lines run.
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -6,7 +13,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from crest._base.arguments import obeys, require, require_choice
+from crest._base.arguments import obeys, require
 from crest._base.arrays import (
     Features,
     PerProfile,
@@ -20,16 +27,107 @@ from crest._base.arrays import (
     at_least_float32,
     valid_steps,
 )
-from crest.background.selection import vote_count
 from crest.background.separation import background_of
-from crest.background.transience import from_first_step, transience_profile
-from crest.readouts.base import checked_inputs
+from crest.background.transience import (
+    RANKING_TIE,
+    RESIDUAL_FLOOR,
+    dilate,
+    from_first_step,
+    selected_count,
+    shifted_transience,
+    top_steps,
+    transience_profile,
+    vote_count,
+)
+from crest.readouts.base import Readout, checked_inputs
+from crest.readouts.budget import RunningBudget, contrast_weight, event_budget, width_and_tail
 from crest.readouts.config import CrestConfig
-from crest.readouts.core_finding import CoreFinder
-from crest.readouts.fast.fused import Chosen, pool_chosen
-from crest.readouts.means import contrast, share_over_steps, shifted_means
-from crest.readouts.run_up import RunUp, both_ends, end_profile, enough_for_a_run_up, run_up_steps
-from crest.readouts.running import RunningBudget
+from crest.readouts.fast import LARGEST_SIGMA, serves
+from crest.readouts.fast.fused import Chosen, Residuals, choose_steps, pool_chosen, residuals_of
+from crest.readouts.run_up import (
+    LONGEST,
+    LOOKED_AT,
+    RunUp,
+    both_ends,
+    end_profile,
+    enough_for_a_run_up,
+    free_to_ask,
+    may_show,
+    run_up_steps,
+    without_run_up,
+)
+
+
+class MaskedMeans(NamedTuple):
+    """Means of the features over the selected, the remaining and all valid steps."""
+
+    selected: Pooled
+    rest: Pooled
+    everything: Pooled
+
+
+def masked_means(features: Features, selected: Selection, mask: StepMask | None = None) -> MaskedMeans:
+    """F_sel, F_rest and F_global, channel by channel.
+
+    Where a channel selects every valid step there is no rest: it is then the global mean, so that the
+    contrast is zero. A trajectory without valid steps gives zeros.
+
+    Example:
+        >>> features = torch.tensor([[[1.0], [5.0], [3.0]]])
+        >>> masked_means(features, features > 4).rest
+        tensor([[2.]])
+    """
+    # From the first step, so that a large common offset costs no digits.
+    shifted, first = from_first_step(features.to(at_least_float32(features)), mask)
+    return shifted_means(shifted, first, selected, mask)
+
+
+def shifted_means(
+    shifted: Features, first: Pooled, selected: Selection, mask: StepMask | None = None
+) -> MaskedMeans:
+    """`masked_means` of features that `from_first_step` gave, with the first step added again.
+
+    Example:
+        >>> shifted, first = from_first_step(torch.tensor([[[1.0], [5.0], [3.0]]]))
+        >>> shifted_means(shifted, first, shifted > 3).rest
+        tensor([[2.]])
+    """
+    dtype = shifted.dtype
+    valid = valid_steps(mask, selected[..., 0]).unsqueeze(-1)
+    steps = valid.sum(1)
+    # Products with weights: several times faster than `where`, forward and backward.
+    keep = (selected & valid).to(dtype)
+    size = keep.sum(1)
+    left = steps - size
+    inside = (shifted * (keep / size.clamp(min=1).unsqueeze(1))).sum(1)
+    outside = (shifted * ((valid.to(dtype) - keep) / left.clamp(min=1).unsqueeze(1))).sum(1)
+    share = size / steps.clamp(min=1)
+    everything = share * inside + (1 - share) * outside
+    rest = torch.where(left > 0, outside, everything)
+    return MaskedMeans(inside + first, rest + first, everything + first)
+
+
+def contrast(means: MaskedMeans, alpha: Tensor) -> Pooled:
+    """P = alpha (F_sel - F_rest) + (1 - alpha) F_global.
+
+    Example:
+        >>> one, two, three = torch.ones(1, 1), torch.full((1, 1), 2.0), torch.full((1, 1), 3.0)
+        >>> contrast(MaskedMeans(selected=three, rest=one, everything=two), torch.tensor([[0.75]]))
+        tensor([[2.]])
+    """
+    return alpha * (means.selected - means.rest) + (1 - alpha) * means.everything
+
+
+def share_over_steps(weights: Tensor) -> Tensor:
+    """Weights (B, T, ...) divided by their sum over steps; zero where that is zero.
+
+    Example:
+        >>> share_over_steps(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))
+        tensor([[0.2500, 0.7500],
+                [0.0000, 0.0000]])
+    """
+    total = weights.sum(1, keepdim=True)
+    return weights / torch.where(total == 0, 1.0, total)
 
 
 class Core(NamedTuple):
@@ -49,11 +147,58 @@ class Core(NamedTuple):
     """(2,): steps at the start and at the end that were left out as the encoder's own."""
 
 
-class CrestReadout(CoreFinder):
+class CheckedFeatures(NamedTuple):
+    """What is pooled, as it came through the door."""
+
+    values: Features
+    """In float32 at least."""
+    valid: StepMask | None
+    compiled: bool
+    """Whether the compiled operators take them."""
+
+
+class StepBudget(NamedTuple):
+    """Lines 2 and 3: how many steps there is room for, and why. Groups G as in `Core`."""
+
+    epsilon: PerProfile
+    alpha: Tensor
+    count: Tensor
+    """K' (B, G), before steps without a residual are counted out."""
+    width: PerProfile
+    tail: PerProfile
+
+
+class MarkedSteps(NamedTuple):
+    """Selected steps of each channel in plain torch, with what they were found in: it is pooled, too."""
+
+    flags: Selection
+    shifted: Features
+    """The features less their first valid step, with gradients."""
+    first: Pooled
+    """That step (B, D)."""
+
+    def steps(self) -> Selection:
+        """(B, T, D): True where a channel selects a step."""
+        return self.flags
+
+
+class FoundCore(NamedTuple):
+    """Lines 1 to 4: a `Core`, with its steps as the backend keeps them."""
+
+    selected: Chosen | MarkedSteps
+    budget: StepBudget
+    run_up: Tensor
+    """(2,): steps at the start and at the end that were left out."""
+    inside: StepMask | None
+    """The valid steps without the run-up."""
+
+
+class CrestReadout(Readout):
     """Label-free, training-free readout that re-anchors pooling on a transient event core (Algorithm 1).
 
     No parameters. Gradients flow through the pooled features only, never through selection and budget, which
-    are computed in float32 at least.
+    are computed in float32 at least. The paper's ablations, stable steps and sample splitting, are
+    `crest.lab.ablations.AblatedCrestReadout`.
 
     Args:
         budget: how the event fraction is found. "trajectory": from each trajectory's own profile, as the
@@ -62,11 +207,7 @@ class CrestReadout(CoreFinder):
             training batch was seen, evaluation uses each trajectory's own. In distributed training each
             process moves its own and the first one's are broadcast, as batch normalisation does it. A
             number in (0, 1]: fixed.
-        direction: "transient" selects the steps with the largest residual, "stable" those with the smallest
-            (the paper's ablation).
         alpha: a fixed contrast weight in [0, 1] instead of the one that follows from the budget.
-        split: sample splitting. Odd channels are pooled over the steps that the even channels' profile
-            selects, and the reverse, so that no channel's noise selects itself.
         background: what a step's residual is taken from, a kind of `crest.background.split`: the paper's "slow", or
             "periodic+slow" where a machine runs or positions ripple through the features, which costs hundreds of times more
             and does not compile or export.
@@ -92,9 +233,7 @@ class CrestReadout(CoreFinder):
         self,
         budget: Literal["pooled", "trajectory"] | float = "pooled",
         *,
-        direction: Literal["transient", "stable"] = "transient",
         alpha: float | None = None,
-        split: bool = False,
         background: str = "slow",
         run_up: Literal["auto"] | int | tuple[int, int] = "auto",
         stride: int = 1,
@@ -105,7 +244,6 @@ class CrestReadout(CoreFinder):
         named = isinstance(budget, str) and budget in ("pooled", "trajectory")
         if not named and not obeys(budget, "lie in (0, 1]"):
             raise ValueError(f"budget must be 'pooled', 'trajectory' or a number in (0, 1], got {budget!r}")
-        require_choice("direction", direction, ("transient", "stable"))
         if alpha is not None:
             require("alpha", alpha, "lie in [0, 1]")
         if config is not None and not isinstance(config, CrestConfig):
@@ -115,32 +253,170 @@ class CrestReadout(CoreFinder):
         self.background = background
         self.stride = stride
         self.budget = budget
-        self.direction = direction
         self.alpha = alpha
-        self.split = split
         self.config = config or CrestConfig()
+        # In steps of the features. A low-pass below one step would leave nothing, so behind strides it has one at least.
+        self._sigma = max(self.config.sigma / stride, 1.0) if stride > 1 else self.config.sigma
+        self._dilation = -(-self.config.dilation // stride)
         self.running = RunningBudget(self.config.momentum) if budget == "pooled" else None
         self.run_up = RunUp(self.config.momentum) if run_up == "auto" else None
         self._left_out = (0, 0) if run_up == "auto" else both_ends(run_up)
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory; zero where no step is valid."""
-        series, valid = self._series(features, mask)
-        found = self._find(series, valid, observe=self.training)
+        """Pooled vector of each trajectory (Algorithm 1); zero where no step is valid."""
+        series = self._checked_series(features, mask)
+        # Lines 1 to 4, without gradients.
+        found = self._find(series, observe=self.training)
+        # Lines 5 and 6. Compiled code does both as one weighted sum.
         if isinstance(found.selected, Chosen):
-            pooled = pool_chosen(series, found.selected, found.alpha, found.inside)
+            pooled = pool_chosen(series.values, found.selected, found.budget.alpha, found.inside)
         else:
             flags, shifted, first = found.selected
-            pooled = contrast(shifted_means(shifted, first, flags, found.inside), found.alpha)
+            pooled = contrast(shifted_means(shifted, first, flags, found.inside), found.budget.alpha)
         return pooled.to(features.dtype)
+
+    def _checked_series(self, features: Features, mask: StepFlags | None) -> CheckedFeatures:
+        """Features F in float32 at least, and the mask as booleans."""
+        compiled = isinstance(features, Tensor) and self._compiled(features)
+        # Compiled code never reads the padding, so what stands there need not be overwritten.
+        features, valid = checked_inputs(features, mask, self.validate, fill=not compiled)
+        if any(self._left_out) and sum(self._left_out) >= features.shape[1]:
+            raise ValueError(
+                f"run_up must leave some of the {features.shape[1]} steps of features, got {self._left_out}"
+            )
+        # Half precision has too few digits to rank residuals by.
+        values = features.to(at_least_float32(features))
+        if not compiled:
+            # Time contiguous in memory: FFT and sort run along it. One copy here saves one in each of them.
+            values = values.transpose(1, 2).contiguous().transpose(1, 2)
+        return CheckedFeatures(values=values, valid=valid, compiled=compiled)
+
+    def _compiled(self, features: Tensor) -> bool:
+        """Whether the compiled operators do what these options ask for, on these features."""
+        return self.background == "slow" and self._sigma <= LARGEST_SIGMA and serves(features)
+
+    def _find(self, series: CheckedFeatures, *, observe: bool, run_up: Tensor | None = None) -> FoundCore:
+        """Lines 1 to 4: the selected steps M with their budget.
+
+        Args:
+            series: the features.
+            observe: whether running averages move towards this batch.
+            run_up: steps to leave out at both ends (2,) instead of those found or given.
+        """
+        # Detached, and not under `no_grad`: that stops reverse mode alone, and forward mode would carry tangents through
+        # budget and alpha.
+        detached = series._replace(values=series.values.detach())
+        residuals = self._look_for_run_up(detached) if observe else None
+        inside, left_out = self._without_run_up(detached, run_up)
+        selected: Chosen | MarkedSteps
+        if series.compiled:
+            # Residuals depend on the mask: those of the look at the run-up serve as long as it leaves nothing out.
+            if residuals is None or inside is not series.valid:
+                residuals = self._compiled_residuals(detached.values, inside)
+            budget = self._budget(residuals.profile.unsqueeze(1), inside, observe=observe)
+            # No step without a residual counts as transient, however large the budget.
+            count = budget.count.minimum(residuals.above).clamp(min=1)
+            selected = choose_steps(
+                residuals, count, inside, floor=RESIDUAL_FLOOR, tie=RANKING_TIE, dilation=self._dilation
+            )
+        else:
+            # Once for ranking and pooling. The one takes no gradients, the other does.
+            shifted, first = from_first_step(series.values, inside)
+            transience = shifted_transience(
+                shifted.detach(), inside, self._sigma, self.config.delta, self._residual_from
+            )
+            profile = transience_profile(transience)
+            flags, budget = self._marked(transience, profile, inside, observe=observe)
+            selected = MarkedSteps(flags=flags, shifted=shifted, first=first)
+        return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
+
+    def _look_for_run_up(self, series: CheckedFeatures) -> Residuals | None:
+        """Look for a run-up; the residuals over all valid steps, where compiled code finds them on the way."""
+        # In eager code a batch of few is not even looked at: it does not count. A traced graph has no such branch, since the
+        # size of the batch may be dynamic.
+        if self.run_up is None or not (torch.compiler.is_compiling() or may_show(series.values)):
+            return None
+        # Once a run-up is left out, line 1 needs residuals of other steps than those looked at: nothing can be shared.
+        if torch.compiler.is_compiling() or not series.compiled or self.run_up.steps.any():
+            self.run_up.observe(*end_profile(series.values, series.valid, self._sigma, self.config.delta))
+            return None
+        residuals = self._compiled_residuals(
+            series.values, series.valid, lines=min(len(series.values), LOOKED_AT)
+        )
+        self.run_up.observe(
+            residuals.line_profile, None if series.valid is None else series.valid[:LOOKED_AT]
+        )
+        return residuals
+
+    def _without_run_up(
+        self, series: CheckedFeatures, run_up: Tensor | None = None
+    ) -> tuple[StepMask | None, Tensor]:
+        """The valid steps without the run-up at the ends, and how many steps that has (2,)."""
+        if run_up is None and self.run_up is not None:
+            run_up = self.run_up.steps
+        if run_up is None:
+            steps, nothing = series.values.new_tensor(self._left_out), self._left_out == (0, 0)
+        else:
+            steps = run_up.to(series.values.dtype)
+            # Masks cost time: none is made where there is nothing to leave out. To ask for that is to wait for a GPU, and a
+            # traced graph cannot ask.
+            asked = (self.validate or free_to_ask(steps)) and not torch.compiler.is_compiling()
+            nothing = asked and not steps.any()
+        if nothing:
+            return series.valid, steps
+        # What somebody gives is taken as given; what was found is held below a quarter of each trajectory.
+        longest = 1.0 if self.run_up is None else LONGEST
+        return without_run_up(valid_steps(series.valid, series.values[..., 0]), steps, longest), steps
+
+    def _compiled_residuals(self, values: Features, mask: StepMask | None, lines: int = 0) -> Residuals:
+        """Line 1, compiled: r_tj in tiles, and r_t."""
+        delta = self.config.delta
+        return residuals_of(values, mask, sigma=self._sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines)
+
+    def _budget(self, profile: Tensor, inside: StepMask | None, *, observe: bool) -> StepBudget:
+        """Lines 2 and 3: from profiles (B, G, T) the event fraction, its contrast weight and K'."""
+        config = self.config
+        width, tail = width_and_tail(profile, None if inside is None else inside.unsqueeze(1), config.delta)
+        if self.running is not None:
+            # The batch moves the averages before it is pooled by them: so the first one has a budget.
+            if observe:
+                self.running.observe(width, tail, inside)
+            epsilon = event_budget(*self.running(width, tail), config)
+        elif isinstance(self.budget, str):
+            epsilon = event_budget(width, tail, config)
+        else:
+            epsilon = torch.full_like(width, self.budget)
+        alpha = (
+            contrast_weight(epsilon, config) if self.alpha is None else torch.full_like(epsilon, self.alpha)
+        )
+        steps = torch.full_like(epsilon, profile.shape[-1]) if inside is None else inside.sum(1, keepdim=True)
+        count = selected_count(epsilon, steps, self._dilation)
+        return StepBudget(epsilon=epsilon, alpha=alpha, count=count, width=width, tail=tail)
+
+    def _marked(
+        self, transience: Features, profile: Profile, inside: StepMask | None, *, observe: bool
+    ) -> tuple[Selection, StepBudget]:
+        """Lines 2 to 4 in plain torch: M_tj from r_tj and r_t."""
+        budget = self._budget(profile.unsqueeze(1), inside, observe=observe)
+        # No step without a residual counts as transient, however large the budget.
+        count = budget.count.minimum((transience > 0).sum(1)).clamp(min=1)
+        return dilate(top_steps(transience, count, inside), self._dilation, inside), budget
 
     def select(self, features: Features, mask: StepFlags | None = None) -> Core:
         """The selected steps with their budget, as a `Core`; changes no running average.
 
         `select(features).epsilon` at `config.epsilon_max` (0.3) says that no sharp event core was found.
         """
-        found = self._find(*self._series(features, mask), observe=False)
-        return Core(found.selected.steps(), *found[1:-1])
+        found = self._find(self._checked_series(features, mask), observe=False)
+        budget = found.budget
+        return Core(
+            selected=found.selected.steps(),
+            alpha=budget.alpha,
+            epsilon=budget.epsilon,
+            width=budget.width,
+            tail=budget.tail,
+            run_up=found.run_up,
+        )
 
     def votes(self, features: Features, mask: StepFlags | None = None) -> StepCounts:
         """How many channels chose each step (B, T): where the event is, for free. Padding gets none."""
@@ -148,23 +424,26 @@ class CrestReadout(CoreFinder):
 
     def profile(self, features: Features, mask: StepFlags | None = None) -> Profile:
         """How transient each step is (B, T), over all channels: what is ranked; 0 on padding and in the run-up."""
-        series, valid = self._series(features, mask)
-        series = series.detach()
-        inside = self._inside(series, valid, None)[0]
-        if self._compiled(series):
-            return self._residuals(series, inside).profile
-        return transience_profile(self._transience(from_first_step(series, inside)[0], inside))
+        series = self._checked_series(features, mask)
+        values = series.values.detach()
+        inside, _ = self._without_run_up(series._replace(values=values))
+        if series.compiled:
+            return self._compiled_residuals(values, inside).profile
+        shifted, _ = from_first_step(values, inside)
+        return transience_profile(
+            shifted_transience(shifted, inside, self._sigma, self.config.delta, self._residual_from)
+        )
 
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Absolute weight of each step in the pooled vector, averaged over channels, as a share.
 
         The rest enters with a negative sign, so a step outside the core can have a share too.
         """
-        series, valid = self._series(features, mask)
-        found = self._find(series, valid, observe=False)
-        present = valid_steps(found.inside, series[..., 0]).unsqueeze(-1).to(found.alpha.dtype)
+        series = self._checked_series(features, mask)
+        found = self._find(series, observe=False)
+        alpha = found.budget.alpha.unsqueeze(1)
+        present = valid_steps(found.inside, series.values[..., 0]).unsqueeze(-1).to(alpha.dtype)
         inside = found.selected.steps() * present
-        alpha = found.alpha.unsqueeze(1)
         weights = alpha * (share_over_steps(inside) - share_over_steps(present - inside)) + (
             1 - alpha
         ) * share_over_steps(present)
@@ -193,14 +472,14 @@ class CrestReadout(CoreFinder):
         seen, found = [], []
         for batch in batches:
             features, mask = batch if isinstance(batch, tuple | list) else (batch, None)
-            series, valid = self._series(features, mask)
+            series = self._checked_series(features, mask)
             left_out = None
             if self.run_up is not None:
-                profile, rows = end_profile(series, valid, self._sigma, self.config.delta)
+                profile, rows = end_profile(series.values, series.valid, self._sigma, self.config.delta)
                 found += [run_up_steps(profile, rows)] if enough_for_a_run_up(profile, rows) else []
                 left_out = torch.stack(found).mean(0).round() if found else profile.new_zeros(2)
-            core = self._find(series, valid, observe=False, run_up=left_out)
-            seen.append((core.width, core.tail, core.inside))
+            core = self._find(series, observe=False, run_up=left_out)
+            seen.append((core.budget.width, core.budget.tail, core.inside))
         if self.running is not None:
             self.running.average(seen)
         if self.run_up is not None:
@@ -210,30 +489,9 @@ class CrestReadout(CoreFinder):
     def extra_repr(self) -> str:
         """What differs from the defaults, for `print(model)`."""
         parts = [f"budget={self.budget!r}"]
-        parts += ["direction='stable'"] if self.direction == "stable" else []
         parts += [f"alpha={self.alpha}"] if self.alpha is not None else []
-        parts += ["split=True"] if self.split else []
         parts += [f"background={self.background!r}"] if self.background != "slow" else []
         parts += [f"stride={self.stride}"] if self.stride != 1 else []
         parts += [f"run_up={self._left_out}"] if any(self._left_out) else []
         parts += [f"{name}={value}" for name, value in self.config.changes().items()]
         return ", ".join(parts)
-
-    def _series(self, features: Features, mask: StepFlags | None) -> tuple[Features, StepMask | None]:
-        """Checked features in float32 at least, and the mask as booleans.
-
-        Time is contiguous in memory: FFT and sort run along it. Compiled code takes the features as they are, and never
-        reads the padding.
-        """
-        compiled = isinstance(features, Tensor) and self._compiled(features)
-        features, valid = checked_inputs(features, mask, self.validate, fill=not compiled)
-        if any(self._left_out) and sum(self._left_out) >= features.shape[1]:
-            raise ValueError(
-                f"run_up must leave some of the {features.shape[1]} steps of features, got {self._left_out}"
-            )
-        if self.split and features.shape[-1] < 2:
-            raise ValueError("split=True needs at least two channels in features, got 1")
-        series = features.to(at_least_float32(features))
-        if not compiled:
-            series = series.transpose(1, 2).contiguous().transpose(1, 2)
-        return series, valid

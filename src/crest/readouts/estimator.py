@@ -27,9 +27,7 @@ class CrestPooler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     Args:
         budget: "pooled", "trajectory" or a fixed fraction, as in `CrestReadout`.
-        direction: as in `CrestReadout`.
         alpha: as in `CrestReadout`.
-        split: as in `CrestReadout`.
         config: the constants; None for the defaults.
         batch_size: series per pass, which bounds the memory.
 
@@ -48,16 +46,12 @@ class CrestPooler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self,
         budget: Literal["pooled", "trajectory"] | float = "pooled",
         *,
-        direction: Literal["transient", "stable"] = "transient",
         alpha: float | None = None,
-        split: bool = False,
         config: CrestConfig | None = None,
         batch_size: int = 256,
     ) -> None:
         self.budget = budget
-        self.direction = direction
         self.alpha = alpha
-        self.split = split
         self.config = config
         self.batch_size = batch_size
 
@@ -67,9 +61,7 @@ class CrestPooler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         series = self._checked(X, reset=True)
         self.readout_ = CrestReadout(
             self.budget,
-            direction=self.direction,
             alpha=self.alpha,
-            split=self.split,
             # The series are no encoder's features: what they show at their ends is theirs.
             run_up=0,
             config=self.config,

@@ -13,7 +13,7 @@ from crest._base.arrays import Features, PerTrajectory, Pooled, StepCounts, Step
 from crest._base.doors import door
 from crest._base.tensors import require_finite, require_floating
 from crest.background import kinds_of
-from crest.background.selection import vote_count
+from crest.background.transience import vote_count
 from crest.readouts import CrestReadout
 from crest.readouts.budget import event_budget
 
@@ -178,8 +178,6 @@ class StreamingCrest:
         if chunk.ndim != 3 or 0 in (chunk.shape[0], chunk.shape[2]):
             raise ValueError(f"chunk must have shape (B, t, D), B and D not 0, got {tuple(chunk.shape)}")
         require_floating("chunk", chunk)
-        if self._readout.split and chunk.shape[2] < 2:
-            raise ValueError("chunk must have at least two channels for a readout with split=True, got 1")
         if self._ring is not None:
             before, now = ((one.shape[0], one.shape[2]) for one in (self._ring, chunk))
             if before != now:
@@ -251,7 +249,7 @@ def _require_room(readout: CrestReadout, window: int) -> None:
     """Raise a ValueError if a window is no longer than the low-pass or a peak."""
     filtered = {"slow", "core"} & set(kinds_of(readout.background))
     low_pass = 2 * math.ceil(_DEVIATIONS * readout._sigma) + 1 if filtered else 1
-    peak = 2 * -(-readout.config.dilation // readout.stride) + 1
+    peak = 2 * readout._dilation + 1
     least = max(low_pass, peak + 1)
     if window < least:
         raise ValueError(

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from crest.background.selection import dilate, top_steps
 from crest.background.slow import local_line, slow_background
-from crest.background.transience import channel_transience, transience_profile
+from crest.background.transience import channel_transience, dilate, top_steps, transience_profile
 from crest.readouts import CrestConfig, CrestReadout
+from crest.readouts.crest import contrast, masked_means
 from crest.readouts.fast import backend
 from crest.readouts.fast.fused import Chosen, choose_steps, pool_chosen, residuals_of
-from crest.readouts.means import contrast, masked_means
 from crest.readouts.run_up import end_profile
 
 FLOOR = TIE = 1e-5

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from crest._base.arrays import Signals
 from crest.lab.encoders.few_channels import few_channel_map
+from crest.lab.encoders.kernels.recurrence import states_backward, states_forward
 from crest.readouts.fast import serves
-from crest.readouts.fast.kernels.recurrence import states_backward, states_forward
 
 _WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 

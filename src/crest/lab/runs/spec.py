@@ -13,6 +13,7 @@ from torch import nn
 
 from crest._base.arguments import require_choice, require_fields, require_known
 from crest._base.doors import door_leaving
+from crest.lab.ablations import LAB_READOUTS
 from crest.lab.encoders import ENCODERS, OWN_ENCODERS
 from crest.lab.model import Model, Standardize, make_model
 from crest.lab.objectives import OBJECTIVES
@@ -21,7 +22,7 @@ from crest.lab.runs.combination import asks_for_signals, built_options, check_co
 from crest.lab.runs.naming import digest, naming, plain_copy
 from crest.lab.systems import Sizes, make_system
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES, Schedule
-from crest.readouts import READOUTS, REFERENCES, CrestConfig, signal_budget
+from crest.readouts import REFERENCES, CrestConfig, signal_budget
 from crest.recordings import Trajectories
 
 FORMAT = 1
@@ -34,7 +35,7 @@ MEASURES = ("attribution", "deletion", "exchange", "reanchor", "saliency", "trac
 
 _PARTS: dict[str, Mapping[str, Any]] = {
     "encoder": collections.ChainMap(OWN_ENCODERS, ENCODERS),
-    "readout": {**READOUTS, **REFERENCES},
+    "readout": LAB_READOUTS,
     "objective": OBJECTIVES,
     "remedy": REMEDIES,
 }
@@ -55,7 +56,7 @@ class RunSpec:
         system_options: further changes of its parameters.
         encoder: a key of `ENCODERS`, or own.
         encoder_options: the encoder's own keyword arguments.
-        readout: a key of `READOUTS` or `REFERENCES`.
+        readout: a key of `LAB_READOUTS`.
         readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes, and its budget may
             be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them.
         objective: a key of `OBJECTIVES`.

@@ -1,7 +1,7 @@
 """CREST's passes over the features as operators of torch, compiled by numba: for a CPU, see `crest.readouts.fast.serves`.
 
 Residuals and selected steps stay in tiles of eight channels, (B, tiles T 8): `Chosen.steps` gives them as (B, T, D).
-The plain path in `crest.background` and `crest.readouts.means` is what these must agree with.
+The plain path in `crest.background` and `crest.readouts.crest` is what these must agree with.
 """
 
 import functools

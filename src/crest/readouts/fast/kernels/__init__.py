@@ -1,1 +1,1 @@
-"""What numba compiles: lanes, passes over the features, the ranking of steps, and the steps of a GRU."""
+"""What numba compiles: lanes, passes over the features, and the ranking of steps."""

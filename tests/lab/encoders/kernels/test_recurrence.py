@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from crest.readouts.fast.kernels.recurrence import states_backward, states_forward
+from crest.lab.encoders.kernels.recurrence import states_backward, states_forward
 
 
 def made(*shape: int) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""What numba compiles for the encoders: the steps of a GRU."""
