@@ -100,9 +100,9 @@ class AblatedCrestReadout(CrestReadout):
         # A half is ranked by its profile, since it selects for channels that are not its own.
         ranking = profiles.transpose(1, 2) if self.split else transience
         if self.direction == "stable":
-            flags = top_steps(-ranking, budget.count, inside)
+            flags = top_steps(-ranking, budget.wanted, inside)
         else:
-            flags = top_steps(ranking, budget.count.minimum((ranking > 0).sum(1)).clamp(min=1), inside)
+            flags = top_steps(ranking, budget.wanted.minimum((ranking > 0).sum(1)).clamp(min=1), inside)
         flags = dilate(flags, self._dilation, inside)
         if self.split:
             other_half = (torch.arange(transience.shape[2], device=transience.device) + 1) % 2

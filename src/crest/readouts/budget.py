@@ -95,6 +95,7 @@ def _unit_width(unit: Profile, steps: PerProfile, delta: float) -> PerProfile:
 
 
 def _unit_tail(unit: Profile, mask: ProfileMask | None, steps: PerProfile) -> PerProfile:
+    # Padding is below all of S_t, so it comes last; clamped to zero it adds nothing to the sums.
     # In place, and none kept: at a million steps of eight features each array of this length is an eighth of the features.
     descending = in_order(unit if mask is None else unit.masked_fill(~mask, -1.0)).flip(-1)
     steps = steps.unsqueeze(-1)
@@ -156,11 +157,14 @@ class RunningAverages(nn.Module):
         Nothing moves during a backward pass: an activation checkpoint then repeats a forward pass that was
         counted already, and its gradients must be those of the same averages.
         """
+        # Only a backward pass has a graph task. While a graph is traced the question cannot be asked.
         if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
             return
+        # The first batch sets the averages. A `where` and no `if`: Python would have to wait for a GPU to know the number.
         step = torch.where(self.batches > 0, 1 - self.momentum, 1.0) * counts
         for name, value in towards.items():
             average = getattr(self, name)
+            # In place: it stays the buffer that is saved, and that a data-parallel wrapper broadcasts.
             average += step * (value - average)
         self.batches += counts
 
@@ -215,6 +219,7 @@ class RunningBudget(RunningAverages):
 
     def forward(self, width: PerProfile, tail: PerProfile) -> tuple[PerProfile, PerProfile]:
         """The averages for every trajectory, or its own values as long as no batch was seen."""
+        # Chosen on the device, as in `move`.
         seen = self.batches > 0
         return (
             torch.where(seen, self.width.to(width.dtype), width),
@@ -243,6 +248,7 @@ class RunningBudget(RunningAverages):
     @staticmethod
     def _shares(values: PerProfile, mask: StepMask | None) -> tuple[PerProfile, Tensor]:
         """Each entry's share in an average over trajectories with a valid step, and the number of these."""
+        # Shares and not a mean over some rows: to pick rows by a mask asks a GPU how many there are.
         present = torch.ones_like(values)
         if mask is not None:
             present = present * mask.any(1, keepdim=True)

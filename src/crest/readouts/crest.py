@@ -162,7 +162,7 @@ class StepBudget(NamedTuple):
 
     epsilon: PerProfile
     alpha: Tensor
-    count: Tensor
+    wanted: Tensor
     """K' (B, G), before steps without a residual are counted out."""
     width: PerProfile
     tail: PerProfile
@@ -258,6 +258,7 @@ class CrestReadout(Readout):
         # In steps of the features. A low-pass below one step would leave nothing, so behind strides it has one at least.
         self._sigma = max(self.config.sigma / stride, 1.0) if stride > 1 else self.config.sigma
         self._dilation = -(-self.config.dilation // stride)
+        # Their names are in checkpoints.
         self.running = RunningBudget(self.config.momentum) if budget == "pooled" else None
         self.run_up = RunUp(self.config.momentum) if run_up == "auto" else None
         self._left_out = (0, 0) if run_up == "auto" else both_ends(run_up)
@@ -315,7 +316,7 @@ class CrestReadout(Readout):
                 residuals = self._compiled_residuals(detached.values, inside)
             budget = self._budget(residuals.profile.unsqueeze(1), inside, observe=observe)
             # No step without a residual counts as transient, however large the budget.
-            count = budget.count.minimum(residuals.above).clamp(min=1)
+            count = budget.wanted.minimum(residuals.above).clamp(min=1)
             selected = choose_steps(
                 residuals, count, inside, floor=RESIDUAL_FLOOR, tie=RANKING_TIE, dilation=self._dilation
             )
@@ -381,7 +382,8 @@ class CrestReadout(Readout):
             # The batch moves the averages before it is pooled by them: so the first one has a budget.
             if observe:
                 self.running.observe(width, tail, inside)
-            epsilon = event_budget(*self.running(width, tail), config)
+            pooled_width, pooled_tail = self.running(width, tail)
+            epsilon = event_budget(pooled_width, pooled_tail, config)
         elif isinstance(self.budget, str):
             epsilon = event_budget(width, tail, config)
         else:
@@ -390,8 +392,8 @@ class CrestReadout(Readout):
             contrast_weight(epsilon, config) if self.alpha is None else torch.full_like(epsilon, self.alpha)
         )
         steps = torch.full_like(epsilon, profile.shape[-1]) if inside is None else inside.sum(1, keepdim=True)
-        count = selected_count(epsilon, steps, self._dilation)
-        return StepBudget(epsilon=epsilon, alpha=alpha, count=count, width=width, tail=tail)
+        wanted = selected_count(epsilon, steps, self._dilation)
+        return StepBudget(epsilon=epsilon, alpha=alpha, wanted=wanted, width=width, tail=tail)
 
     def _marked(
         self, transience: Features, profile: Profile, inside: StepMask | None, *, observe: bool
@@ -399,7 +401,7 @@ class CrestReadout(Readout):
         """Lines 2 to 4 in plain torch: M_tj from r_tj and r_t."""
         budget = self._budget(profile.unsqueeze(1), inside, observe=observe)
         # No step without a residual counts as transient, however large the budget.
-        count = budget.count.minimum((transience > 0).sum(1)).clamp(min=1)
+        count = budget.wanted.minimum((transience > 0).sum(1)).clamp(min=1)
         return dilate(top_steps(transience, count, inside), self._dilation, inside), budget
 
     def select(self, features: Features, mask: StepFlags | None = None) -> Core:
@@ -442,6 +444,7 @@ class CrestReadout(Readout):
         series = self._checked_series(features, mask)
         found = self._find(series, observe=False)
         alpha = found.budget.alpha.unsqueeze(1)
+        # Products with shares of zeros and ones, as in `shifted_means`; an empty rest or selection has no share.
         present = valid_steps(found.inside, series.values[..., 0]).unsqueeze(-1).to(alpha.dtype)
         inside = found.selected.steps() * present
         weights = alpha * (share_over_steps(inside) - share_over_steps(present - inside)) + (
@@ -477,6 +480,7 @@ class CrestReadout(Readout):
             if self.run_up is not None:
                 profile, rows = end_profile(series.values, series.valid, self._sigma, self.config.delta)
                 found += [run_up_steps(profile, rows)] if enough_for_a_run_up(profile, rows) else []
+                # The run-up so far, and not the running one: the average of a former training must not have a say.
                 left_out = torch.stack(found).mean(0).round() if found else profile.new_zeros(2)
             core = self._find(series, observe=False, run_up=left_out)
             seen.append((core.budget.width, core.budget.tail, core.inside))

@@ -100,6 +100,7 @@ def may_show(features: Features) -> bool:
 
 def _from_first(profile: Profile, mask: StepMask) -> Profile:
     """The valid steps of each row from the first on, then NaN; gaps are closed."""
+    # Stable: valid steps come first and stay in their order.
     order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
     return profile.masked_fill(~mask, torch.nan).gather(1, order)
 
@@ -110,8 +111,10 @@ def _leading(common: Tensor) -> Tensor:
     ratio = common / common.nanmedian()
     # A profile that is zero nearly everywhere has no scale to compare with.
     ratio = torch.where(ratio.isfinite(), ratio, 0.0)
+    # Five steps from each one on: a single low step in a run-up does not end it.
     padded = torch.nn.functional.pad(ratio, (0, _SMOOTH - 1))
     smooth = torch.stack([padded[shift : shift + len(ratio)] for shift in range(_SMOOTH)]).mean(0)
+    # The product is one until the first step below, and zero from there on: its sum is a length, found without a branch.
     length = (smooth > _ENDS).to(common.dtype).cumprod(0).sum()
     begins = ratio[:_SMOOTH].amax() > _STARTS
     return torch.where(begins, length.minimum((LONGEST * steps).floor()), 0.0).to(common.dtype)
@@ -174,6 +177,7 @@ def without_run_up(mask: StepMask, steps: Tensor, longest: float = LONGEST) -> S
         >>> without_run_up(torch.ones(1, 8, dtype=torch.bool), torch.tensor([2.0, 1.0]))
         tensor([[False, False,  True,  True,  True,  True,  True, False]])
     """
+    # Counted in valid steps: a gap or padding at the start is no part of a run-up.
     place = mask.to(torch.int64).cumsum(1)
     total = place[:, -1:]
     most = (longest * total).floor()

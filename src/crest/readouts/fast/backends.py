@@ -54,6 +54,7 @@ class backend:  # noqa: N801 - a verb, as torch.no_grad is
         'torch'
     """
 
+    # Chosen here and not in `__enter__`: a call without `with` holds from now on, as `torch.set_grad_enabled` does.
     def __init__(self, name: str) -> None:
         self._before = _State.name
         _State.name = _checked(name, "name")
@@ -88,6 +89,7 @@ def serves(features: Tensor) -> bool:
         or features.dtype not in _SERVED
     ):
         return False
+    # A compiled graph holds the operators. An exported one runs where crest is not installed, so it must do without them.
     if torch.compiler.is_compiling():
         return not torch.compiler.is_exporting()
     # Forward-mode derivatives and batching have rules for plain torch alone. So have tensors that only look like one.

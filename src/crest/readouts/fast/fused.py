@@ -124,13 +124,16 @@ torch.library.define(
 
 
 def _array(tensor: Tensor) -> NDArray[Any]:
+    # The same memory, unless the tensor is strided: kernels count on rows that follow each other.
     return tensor.detach().contiguous().numpy()
 
 
 def _valid(mask: Tensor | None) -> tuple[NDArray[Any], bool]:
+    # numba compiles once for each combination of types, and None is one: an array that is not read stands for no mask.
     return (np.ones((1, 1), np.bool_), False) if mask is None else (_array(mask), True)
 
 
+# A readout has one sigma: its taps are made once.
 @functools.cache
 def _taps(sigma: float, dtype: torch.dtype) -> NDArray[Any]:
     """The Gaussian's weights from its middle on; on both sides they add up to one."""
@@ -148,6 +151,7 @@ def _tiled(width: int, steps: int) -> int:
 def _residuals(
     features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, lines: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    # Loaded at the first call, here and below: numba takes a second, and `import crest` must not.
     from crest.readouts.fast.kernels.residuals import residuals  # noqa: PLC0415
 
     found = _residual_shapes(features, mask, sigma, floor, delta, lines)
@@ -162,6 +166,7 @@ def _residuals(
     return found
 
 
+# One function makes the outputs that kernels write and tells a traced graph their shapes: the two cannot differ.
 def _residual_shapes(
     features: Tensor,
     mask: Tensor | None,

@@ -96,6 +96,7 @@ def torch_threads() -> Callable[[Callable[[], None], int], None] | None:
     return run
 
 
+# By process: a fork inherits the cache, and a pool whose threads did not come along would wait for ever.
 @functools.cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix=f"crest-{process}")

@@ -50,6 +50,7 @@ def states_forward(inputs, weight, bias, states, gates):
     for t in range(T):
         earlier = states[t - 1] if t else start
         step = gates[t if len(gates) == T else 0]
+        # Before the first step the state is zero, and so is what it gives.
         if t:
             _multiplied(earlier, weight, products)
         for b in range(B):
@@ -73,6 +74,7 @@ def states_backward(gradient, weight, states, gates, to_inputs, to_products):
     T, B, W = gradient.shape
     onward, change = np.zeros((B, W), gradient.dtype), np.zeros((B, W), gradient.dtype)
     start = np.zeros((B, W), gradient.dtype)
+    # `onward` is what later steps send back through the product, `change` what the update gate lets through beside it.
     for t in range(T - 1, -1, -1):
         earlier = states[t - 1] if t else start
         for b in range(B):

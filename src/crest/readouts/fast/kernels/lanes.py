@@ -38,6 +38,7 @@ class Lanes(types.Type):
 @register_model(Lanes)
 class _LanesModel(PrimitiveModel):
     def __init__(self, manager, kind):
+        # A value of this type is one LLVM vector: it stays in registers and has no memory of its own.
         inner = manager.lookup(kind.dtype).get_value_type()
         super().__init__(manager, kind, ir.VectorType(inner, LANES))
 
@@ -57,6 +58,8 @@ def take(_, array, index):
     def emit(context, builder, signature, arguments):
         pointer, size = _pointer(context, builder, signature.args[0], *arguments)
         loaded = builder.load(pointer)
+        # Aligned as one number and not as eight, since the index may be anywhere: LLVM would else be free to take an
+        # instruction that fails between two multiples of the vector's size.
         loaded.align = size
         return loaded
 
@@ -69,6 +72,7 @@ def put(_, array, index, value):
 
     def emit(context, builder, signature, arguments):
         pointer, size = _pointer(context, builder, signature.args[0], *arguments[:2])
+        # As in `take`.
         builder.store(arguments[2], pointer).align = size
         return context.get_dummy_value()
 
@@ -76,6 +80,7 @@ def put(_, array, index, value):
 
 
 def _spread(builder, value):
+    # LLVM's idiom for a broadcast: into the first lane, then that lane everywhere. It becomes one instruction.
     kind = ir.VectorType(value.type, LANES)
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
     places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
@@ -118,6 +123,7 @@ def total(_, value):
     """The sum of the eight."""
 
     def emit(context, builder, signature, arguments):
+        # By halves, and without leave to reorder: the order is fixed, so the bits do not depend on the processor.
         partial, width = arguments[0], LANES
         while width > 1:
             width //= 2
@@ -154,6 +160,7 @@ def _chosen(sign):
     @intrinsic
     def pick(_, left, right):
         def emit(context, builder, signature, arguments):
+            # A comparison with NaN is false, so the second argument stays: callers have what was found so far in its place.
             return builder.select(builder.fcmp_ordered(sign, *arguments), *arguments)
 
         return left(left, right), emit
@@ -169,6 +176,7 @@ def where_above(_, value, floor):
     """The values above the floor, and zero."""
 
     def emit(context, builder, signature, arguments):
+        # NaN is above nothing: it becomes zero, and so no residual.
         above = builder.fcmp_ordered(">", *arguments)
         return builder.select(above, arguments[0], ir.Constant(arguments[0].type, None))
 
@@ -191,6 +199,7 @@ def ones_from(_, value, floor):
     """One where a value is the floor or more, and zero."""
 
     def emit(context, builder, signature, arguments):
+        # Floats, so that counts add up in the lanes as sums do; float32 counts exactly to 2**24.
         kind = arguments[0].type
         above = builder.fcmp_ordered(">=", *arguments)
         return builder.select(above, ir.Constant(kind, [1.0] * LANES), ir.Constant(kind, None))
@@ -205,6 +214,7 @@ def any_between(_, value, low, high):
     def emit(context, builder, signature, arguments):
         value, low, high = arguments
         inside = builder.and_(builder.fcmp_ordered(">=", value, low), builder.fcmp_ordered("<", value, high))
+        # The eight bits as one integer: one branch for eight channels.
         return builder.icmp_unsigned(
             "!=", builder.bitcast(inside, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
         )
@@ -220,6 +230,7 @@ def flags(_, array, index, like):
         pointer, _ = _pointer(context, builder, signature.args[0], *arguments[:2])
         loaded = builder.load(pointer)
         loaded.align = 1
+        # By way of 32 bits, the width that vector units turn into floats.
         wide = builder.zext(loaded, ir.VectorType(ir.IntType(32), LANES))
         return builder.sitofp(wide, arguments[2].type)
 

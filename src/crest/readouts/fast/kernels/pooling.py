@@ -27,6 +27,7 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
         if start == T:
             pooled[b] = 0
             continue
+        # Lanes beyond D keep an origin of zero, as `channels` gives zeros for them.
         for c in range(D):
             origin[c] = series[start * D + c]
         selected[:] = 0
@@ -41,6 +42,7 @@ def weighted_sums(begin, end, features, chosen, inner, outer, level, valid, mask
                     if not masked or own[t]:
                         value = (channels(series, t * D + channel, width, spare) - first) * share
                         overall = overall + value
+                        # A product and no branch. It lets NaN through, as the sum over all steps does.
                         inside = inside + value * flags(flagged, t * LANES, first)
                 put(part, 0, inside)
                 put(part, LANES, overall)
@@ -61,6 +63,7 @@ def spread_weights(begin, end, gradient, chosen, inner, outer, valid, masked, fe
     low, step = np.zeros(padded, features.dtype), np.zeros(padded, features.dtype)
     for b in range(begin, end):
         own, series, flagged = valid[b if masked else 0], features[b], chosen[b]
+        # Without `level`: what the first step takes off and adds again cancels in the gradient.
         for c in range(D):
             low[c] = outer[b, c] * gradient[b, c]
             step[c] = (inner[b, c] - outer[b, c]) * gradient[b, c]
@@ -72,5 +75,7 @@ def spread_weights(begin, end, gradient, chosen, inner, outer, valid, masked, fe
                 rest = take(low, channel)
                 value = rest + take(step, channel) * flags(flagged, channel * T + t * LANES, rest)
                 put(series, t * D + channel, value)
+            # One by one: eight at once would write into the next step, and after the last one into the next trajectory, which may
+            # be another thread's.
             for c in range(whole, D):
                 series[t * D + c] = low[c] + step[c] * flagged[whole * T + t * LANES + c - whole]

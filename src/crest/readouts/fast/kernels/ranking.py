@@ -18,6 +18,7 @@ from crest.readouts.fast.kernels.tiles import TILE_STEPS, compiled
 
 # So many rows are counted where a series is longer, until the threshold is known roughly.
 _SAMPLE = 2048
+# More halvings than there are between the floor and two neighbouring numbers of float64: it ends before, also on ties.
 _MOST = 60
 
 
@@ -25,6 +26,7 @@ _MOST = 60
 def _count_from(series, T, stride, threshold, count):
     """How many of every `stride`-th row are the threshold or more, in each channel of a tile."""
     limit = take(threshold, 0)
+    # Four counters side by side: one alone would wait for its own last sum at each row.
     n0 = limit - limit
     n1, n2, n3 = n0, n0, n0
     step = stride * LANES
@@ -71,6 +73,7 @@ def _kth_largest(values, k):
     """The k-th largest of the values, counted from 1; reorders them (Hoare's selection)."""
     left, right, place = 0, len(values) - 1, len(values) - k
     while left < right:
+        # From the middle: residuals on a slope are in order already, the worst case for a pivot from an end.
         pivot = values[(left + right) // 2]
         i, j = left, right
         while i <= j:
@@ -102,12 +105,14 @@ def _roughly(series, T, wanted, peak, low, high, from_low, from_high, middle, co
         for c in range(LANES):
             under[c], over[c], under_count[c], over_count[c] = low[c], high[c], from_low[c] / stride, 0
             expected = wanted[c] / stride
+            # Three standard deviations of such a count: the limits are nearly always right, and then all rows say so.
             margin = 3 * np.sqrt(expected) + 2
             scaled[c] = expected + margin if side == 0 else max(expected - margin, 1.0)
             scaled[c] = min(scaled[c], max(under_count[c], 1.0))
         _narrow(series, T, stride, scaled, 4, peak, under, over, under_count, over_count, middle, count)
         for c in range(LANES):
             edge[side, c] = under[c] if side == 0 else over[c]
+    # A wrong guess costs time and no correctness: each limit moves only as far as the count of all rows allows.
     for side in range(2):
         _count_from(series, T, 1, edge[side], count)
         for c in range(LANES):
@@ -129,6 +134,7 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
     from_low, from_high = np.empty(LANES), np.zeros(LANES)
     middle, count = np.empty(LANES, series.dtype), np.empty(LANES, series.dtype)
     for c in range(LANES):
+        # `high` is a limit that nothing reaches: a little above the largest.
         low[c], high[c], from_low[c] = floor, 1.001 * peak[c], above[c]
         wanted[c] = max(min(wanted[c], above[c]), 1.0)
     if T > 2 * _SAMPLE:
@@ -148,6 +154,7 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
         middle,
         count,
     )
+    # Where just what is wanted passes `low`, the last step is the smallest of it: the least value that is `low` or more.
     least, beyond = take(low, 0), splat(series.dtype.type(np.inf))
     lowest = beyond
     for i in range(0, T * LANES, LANES):
@@ -160,6 +167,7 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
             offset[c + 1] = offset[c] + np.int64(from_low[c] - from_high[c])
         else:
             offset[c + 1] = offset[c]
+            # An empty range: nothing of this channel is taken out.
             low[c] = high[c]
     if offset[LANES]:
         between = np.empty(offset[LANES], series.dtype)
@@ -183,6 +191,7 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
 @compiled
 def _widened(series, T, limit, dilation, own, masked, peaks, out):
     """Which steps of a tile reach the limit, or are near one that does, as bytes."""
+    # Blocks overlap by the dilation: a step near a border is widened into the next block, too.
     edge = dilation * LANES
     for block in range(0, T, TILE_STEPS):
         steps = min(TILE_STEPS, T - block)
@@ -222,6 +231,7 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
             out = chosen[b, channel * T : (channel + LANES) * T]
             width = min(LANES, D - channel)
             for c in range(LANES):
+                # Lanes beyond the last channel hold zeros, and whatever they select is not read.
                 wanted[c], top[c], found[c] = 1, 0, 0
                 if c < width:
                     wanted[c], top[c], found[c] = (
@@ -232,6 +242,7 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
             _thresholds(series, wanted, top, found, floor, tie, threshold)
             limit = take(threshold, 0)
             _widened(series, T, limit, dilation, own, masked, peaks, out)
+            # Of what was widened: neighbours overlap, so it does not follow from the count.
             size[b, channel : channel + width] = 0
             for block in range(0, T, TILE_STEPS):
                 passed = limit - limit

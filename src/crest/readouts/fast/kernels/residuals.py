@@ -25,6 +25,7 @@ def end_factors(valid, weights, sigma, line, by_value, by_slope):
     """
     T, radius = len(valid), len(weights) - 1
     tiny = np.finfo(weights.dtype).eps
+    # The number of valid steps within reach slides along: only steps near an end or a gap pay for sums over taps.
     ahead, around = 0, 0
     for t in range(T):
         while ahead < min(t + radius + 1, T):
@@ -67,6 +68,7 @@ def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
     for c in range(len(origin)):
         origin[c] = series[start * D + c] if c < D else 0
         highest[c] = lowest[c] = origin[c]
+    # 64 steps at a time: a line of the cache holds channels of neighbouring tiles, and is still there for the next one.
     for block in range(start, T, 64):
         for channel in range(0, len(origin), LANES):
             width = min(LANES, D - channel)
@@ -78,6 +80,7 @@ def _origin_and_scale(series, T, D, start, valid, masked, origin, scale):
             put(highest, channel, high)
             put(lowest, channel, low)
     # A factor and no division: it is the same for all steps of a channel, so its rounding changes no rank.
+    # One over a number below `tiny` would be infinite.
     tiny = np.finfo(series.dtype).tiny
     for c in range(len(origin)):
         reach = max(highest[c] - origin[c], origin[c] - lowest[c])
@@ -92,6 +95,7 @@ def _fill(rows, row, series, D, channel, lo, hi, valid, masked, origin, scale):
     spare = np.zeros(LANES, rows.dtype)
     for t in range(lo, hi):
         value = (channels(series, t * D + channel, width, spare) - first) * factor
+        # Zero, whatever stands on padding: the taps run over it, and end_factors leaves its weight out.
         if masked and not valid[t]:
             value = first - first
         put(rows, (row + t - lo) * LANES, value)
@@ -101,6 +105,7 @@ def _fill(rows, row, series, D, channel, lo, hi, valid, masked, origin, scale):
 def _smooth(rows, row, steps, weights, out):
     """The Gaussian's sum over taps, four steps at a time: each row that is loaded serves all four."""
     radius = len(weights) - 1
+    # In the last block up to three steps too many: both buffers have rows for them, which nobody reads.
     for t in range(0, steps, 4):
         i = (row + t) * LANES
         a0, a1, a2 = take(rows, i + LANES), take(rows, i + 2 * LANES), take(rows, i + 3 * LANES)
@@ -115,6 +120,8 @@ def _smooth(rows, row, steps, weights, out):
             s1 = s1 + weight * (a1 + b1)
             s2 = s2 + weight * (a2 + b2)
             s3 = s3 + weight * (a3 + b3)
+            # What is ahead of a step is one tap later ahead of the step before it, and behind it the reverse: rows move
+            # from register to register, and each tap loads two for four steps.
             a0, a1, a2 = a1, a2, a3
             b3, b2, b1 = b2, b1, b0
         put(out, t * LANES, s0)
@@ -161,7 +168,8 @@ def _residual_block(
             put(second, channel * len(factors[0]) + (block + t) * LANES, far)
             lines = lines + far
     put(peaks, channel, highest)
-    # Through memory: numba has no other way from lanes to numbers.
+    # Through memory: numba has no other way from lanes to numbers. The rows of `smooth` were read, and it has more than three.
+    # Sums of blocks go on in float64: `sums` and `above`.
     put(smooth, 0, added)
     put(smooth, LANES, count)
     put(smooth, 2 * LANES, lines)
@@ -211,6 +219,7 @@ def _residual_row(
     for block in range(0, T, TILE_STEPS):
         steps = min(TILE_STEPS, T - block)
         lo, hi = max(block - halo, 0), min(block + steps + halo, T)
+        # Zeros beyond the ends. Blocks share a buffer, so what the one before left there must go.
         rows[: (lo - block + halo) * LANES] = 0
         rows[(hi - block + halo) * LANES :] = 0
         for channel in range(0, padded, LANES):
@@ -240,9 +249,11 @@ def residuals(
     # One over the weights of the average; what value and slope are multiplied by in a line.
     factors = np.zeros((3, T), features.dtype)
     nowhere = np.empty(0, features.dtype)
+    # Distances from a line serve the profile only: one row's worth, written over by the next trajectory.
     scratch = np.empty(residual.shape[1] if begin < lines else 0, features.dtype)
     for b in range(begin, end):
         own = valid[b] if masked else np.ones(T if b == begin else 0, np.bool_)
+        # Without a mask all trajectories have the same ends.
         if masked or b == begin:
             end_factors(own, weights, sigma, True, factors[1], factors[2])
             unused = np.empty(T, features.dtype)

@@ -15,6 +15,9 @@ from crest.readouts.fast.kernels.lanes import LANES, take
 TILE_STEPS = 512
 """Steps of a block."""
 
+# `cache` keeps machine code in __pycache__ and looks at the time stamp of the kernel's own file alone. What it calls in another
+# file is compiled into it: after a change in lanes.py or here, remove the cache of the kernels (*.nbi and *.nbc), or old code runs.
+# `nogil`, or threads would take turns. NumPy's error model, since Python's raises at a division by zero: a branch in each loop.
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 """The one way in which kernels are compiled: kept on disk, without the lock of the interpreter."""
 inlined = numba.njit(inline="always", error_model="numpy")
@@ -24,6 +27,8 @@ inlined = numba.njit(inline="always", error_model="numpy")
 @inlined
 def channels(series, index, width, spare):
     """Eight channels of a step; zeros stand for those that a narrow last tile lacks."""
+    # Beyond the last channel lies the next step, and after the last step nothing: eight must not be loaded there. Callers make
+    # `spare` of zeros, and what is beyond `width` in it stays zero.
     if width < LANES:
         for c in range(width):
             spare[c] = series[index + c]
