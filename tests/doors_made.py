@@ -156,6 +156,12 @@ LAW = {"epsilon": 0.1, "T": 100, "s0": 1.0, "s1": 1.0, "gamma": 0.5}
 LETTERS = {"alpha": 0.5, "precision": 0.5, "K": 10, "L": 5, **LAW}
 SMALL = {"sigma": 2.0, "trajectories": 6, "block": 3, "batch_size": 8, "bootstrap": 10, "seed": 0}
 
+RECORDING = {
+    "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"], "file": "file", "label": "label", "condition": "speed",
+    "events": "events", "proxy": "cue", "key": None, "columns": [0], "time": False, "resample": 20.0, "classes": None,
+    "largest": 2**20,
+}  # fmt: skip
+
 
 def valid(folder: Path) -> dict[str, dict[str, Any]]:
     """Arguments by public name."""
@@ -306,11 +312,8 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "make_system": {"system": "gear", "setting": "default"},
         "regime": {"system": "gear", "name": "default"},
         "read_by_ridge": {"splits": splits(), "features": crest.lab.systems.global_features, "degree": 1},
-        "load_recordings": {
-            "table": folder / "table.csv", "folder": folder, "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"],
-            "file": "file", "label": "label", "condition": "speed", "events": "events", "proxy": "cue", "key": None,
-            "columns": [0], "time": False, "resample": 20.0, "classes": None, "largest": 2**20,
-        },
+        "load_recordings": {"table": folder / "table.csv", "folder": folder, "options": None, **RECORDING},
+        "RecordingOptions": RECORDING,
         "read_signal": {"path": folder / "a.npy", "key": None, "columns": [0], "time": False, "largest": 2**20},
         "split_by_condition": {
             "trajectories": trajectories(), "ood": "f", "id_fraction": 0.2, "id_by": "block", "gap": 1, "seed": 0,

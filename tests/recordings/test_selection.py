@@ -6,7 +6,6 @@ import pytest
 from crest.recordings.selection import (
     ColumnSelection,
     Content,
-    checked_columns,
     chosen_columns,
     planned,
 )
@@ -114,4 +113,4 @@ def test_wrong_arguments_are_named(tmp_path: Path, options: dict, reason: str) -
 @pytest.mark.unchecked
 def test_an_array_is_no_name_of_a_column() -> None:
     with pytest.raises(ValueError, match=r"columns must be a list of names or numbers, got \[array\(0\)\]"):
-        checked_columns([np.array(0)])
+        ColumnSelection.checked(None, [np.array(0)], True, None)

@@ -1,6 +1,6 @@
 """Which columns of a signal file are channels, and which one is the time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,29 @@ class ColumnSelection(NamedTuple):
     columns: tuple[str | int, ...] | None = None
     time: str | int | bool = True
     largest: int | None = None
+
+    @classmethod
+    def checked(cls, key: str | None, columns: Any, time: Any, largest: int | None) -> "ColumnSelection":
+        """The selection, refused unless columns are a list of names and numbers, and the time is one of them.
+
+        Example:
+            >>> ColumnSelection.checked(None, ["x", 2], True, None).columns
+            ('x', 2)
+        """
+        if not isinstance(time, str | bool):
+            require("time", time, "be a whole number, 0 or more")
+        if columns is None:
+            return cls(key, None, time, largest)
+        arrays = isinstance(columns, list | tuple) and any(isinstance(one, np.ndarray) for one in columns)
+        if not isinstance(columns, list | tuple) or not columns or arrays:
+            raise ValueError(f"columns must be a list of names or numbers, got {columns!r}")
+        for column in columns:
+            if not isinstance(column, str):
+                require("columns", column, "be a whole number, 0 or more")
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"columns must not repeat one, got {columns!r}")
+        chosen = tuple(column if isinstance(column, str) else int(column) for column in columns)
+        return cls(key, chosen, time, largest)
 
 
 class Content(NamedTuple):
@@ -60,33 +83,6 @@ class ChosenColumns(NamedTuple):
     channels: tuple[str, ...] | None
     time: str | None
     """The time column as a message would call it."""
-
-
-def checked_columns(columns: Sequence[str | int] | None) -> tuple[str | int, ...] | None:
-    """The argument as a tuple, refused unless it is a list of names and numbers.
-
-    Example:
-        >>> checked_columns(["x", 2])
-        ('x', 2)
-    """
-    if columns is None:
-        return None
-    arrays = isinstance(columns, list | tuple) and any(isinstance(one, np.ndarray) for one in columns)
-    if not isinstance(columns, list | tuple) or not columns or arrays:
-        raise ValueError(f"columns must be a list of names or numbers, got {columns!r}")
-    for column in columns:
-        if not isinstance(column, str):
-            require("columns", column, "be a whole number, 0 or more")
-    if len(set(columns)) < len(columns):
-        raise ValueError(f"columns must not repeat one, got {columns!r}")
-    return tuple(column if isinstance(column, str) else int(column) for column in columns)
-
-
-def checked_time(time: str | int | bool) -> str | int | bool:
-    """The argument, refused if it is a number that no column can have."""
-    if not isinstance(time, str | bool):
-        require("time", time, "be a whole number, 0 or more")
-    return time
 
 
 def planned(

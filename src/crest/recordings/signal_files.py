@@ -15,13 +15,7 @@ from crest.recordings.archives import archive_headers, array_header, require_roo
 from crest.recordings.mat_files import mat_arrays, read_mat
 from crest.recordings.optional import optional_module
 from crest.recordings.parquet_files import read_parquet
-from crest.recordings.selection import (
-    ColumnSelection,
-    Content,
-    checked_columns,
-    checked_time,
-    chosen_columns,
-)
+from crest.recordings.selection import ColumnSelection, Content, chosen_columns
 from crest.recordings.text_files import read_text
 
 
@@ -74,7 +68,7 @@ def read_signal(
         (5, 1)
     """
     path = Path(path)
-    selection = ColumnSelection(key, checked_columns(columns), checked_time(time), largest)
+    selection = ColumnSelection.checked(key, columns, time, largest)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name or str(path)!r}")
