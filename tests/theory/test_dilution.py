@@ -66,7 +66,9 @@ def test_an_empirical_fit_agrees_to_three_decimals(epsilon: float) -> None:
     model, generator = TwoChannel(**law), rng.generator(0, "dilution/fit")
     weights = fit_reader(*model.sample_means(4_000_000, generator))
     assert abs(reader_risk(weights, *model.sample_means(4_000_000, generator)) - risk_id(**law)) < 5e-4
-    assert abs(reader_risk(weights, *model.sample_means(4_000_000, generator, g=0.0)) - risk_ood(**law)) < 5e-4
+    assert (
+        abs(reader_risk(weights, *model.sample_means(4_000_000, generator, g=0.0)) - risk_ood(**law)) < 5e-4
+    )
 
 
 def test_a_fit_to_whole_trajectories_agrees() -> None:

@@ -199,7 +199,7 @@ def _container(found: type, parts: tuple[Any, ...]) -> Kind:
             return True
         if fixed and len(value) != len(kinds):
             return False
-        inside = itertools.islice(value.values() if mapping else value, _LOOKED_AT)
+        inside = itertools.islice(value.values() if isinstance(value, Mapping) else value, _LOOKED_AT)
         return all(
             kind is None or kind.allows(one)
             for one, kind in zip(inside, itertools.cycle(kinds), strict=False)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from crest.recordings.labels import class_names
 from crest.recordings.options import RecordingOptions
 from crest.recordings.rows import Recording, read_rows
-from crest.recordings.signal_files import Signal
+from crest.recordings.selection import Signal
 from crest.recordings.table import Problem, RecordingTable, read_table, require_columns
 from crest.recordings.time_axis import same_rate
 
@@ -69,7 +69,7 @@ def gathered_recordings(
         problems,
         "channels:",
         lambda signal: signal.samples.shape[1],
-        given and len(given),
+        None if given is None else len(given),
         more=_beside(recordings),
     )
     names = common_value(

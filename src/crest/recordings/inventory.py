@@ -71,7 +71,7 @@ def inventory(
     times = collections.Counter(signal.time for _, signal in read if signal.time is not None)
     about: dict[str, Any] = {
         "table": str(found.table.path),
-        "rows": len({row.line for row in found.table.rows} | {one.line for one in found.table.problems}),
+        "rows": found.table.size,
         "signals": len(read),
         "channels": list(found.channels),
         "rates": dict(rates),
@@ -119,8 +119,7 @@ def _lost_ends(lengths: list[int], window: int, hop: int) -> list[str]:
 
 def _unused(lengths: npt.NDArray[np.int64], window: int, hop: int) -> npt.NDArray[np.int64]:
     """Samples after the last of the windows that `window_starts` gives."""
-    unused: npt.NDArray[np.int64] = (lengths - window) % hop
-    return unused
+    return np.asarray((lengths - window) % hop)
 
 
 def _labels(found: Gathered) -> dict[str, float] | None:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from crest.recordings.labels import class_number
 from crest.recordings.options import RecordingOptions
 from crest.recordings.resampling import rate_ratio, resampled, resampled_events
-from crest.recordings.signal_files import Signal, read_signal
+from crest.recordings.selection import Signal
+from crest.recordings.signal_files import read_signal
 from crest.recordings.table import Problem, RecordingTable, Row, finite_number
 from crest.recordings.windows import event_steps
 

@@ -38,6 +38,11 @@ class RecordingTable(NamedTuple):
     rows: list[Row]
     problems: list[Problem]
 
+    @property
+    def size(self) -> int:
+        """Rows, those that could not be taken apart included."""
+        return len({row.line for row in self.rows} | {problem.line for problem in self.problems})
+
 
 def read_table(path: Path) -> RecordingTable:
     r"""The rows of a .csv or .parquet file as text.
