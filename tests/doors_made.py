@@ -266,7 +266,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "step_traces": {
             "signals": series(), "features": series(), "pooled": torch.randn(6, 2), "predictions": torch.rand(6),
             "targets": torch.rand(6), "cue": torch.rand(6), "events": events(), "transience": torch.rand(6, 24),
-            "votes": torch.rand(6, 24), "mask": mask(), "split": "id", "start": 0, "digits": 4,
+            "votes": torch.rand(6, 24), "mask": mask(), "split": "id", "digits": 4,
         },
         "exchange_background": {
             **slow, "kind": "slow", "probability": 0.5, "sigma": 2.0, "donors": "random", "generator": torch.Generator(),

@@ -80,7 +80,7 @@ def _guarded(
 
     # On the first call, not here: annotations may name what is defined further down, or imported later.
     @functools.cache
-    def expected() -> tuple[dict[str, Kind], list[str], list[str]]:
+    def expected() -> tuple[dict[str, Kind], list[str], str]:
         hints, by_sort = typing.get_type_hints(function), collections.defaultdict[Any, list[str]](list)
         for one in inspect.signature(function).parameters.values():
             by_sort[one.kind].append(one.name)
@@ -89,29 +89,30 @@ def _guarded(
         kinds = {name: kind_of(hint) for name, hint in hints.items() if name not in unchecked}
         places = by_sort[inspect.Parameter.POSITIONAL_ONLY] + by_sort[inspect.Parameter.POSITIONAL_OR_KEYWORD]
         known = {name: kind for name, kind in kinds.items() if kind is not None}
-        return known, places, by_sort[inspect.Parameter.VAR_POSITIONAL]
+        return known, places, "".join(by_sort[inspect.Parameter.VAR_POSITIONAL])
 
     @functools.wraps(function)
     def entered(*args: Any, **kwargs: Any) -> Any:
         if not tracing():
             kinds, places, rest = expected()
-            names = places
-            if len(args) > len(places):
-                if not rest:
-                    raise TypeError(_too_many(function, places, len(args)))
-                names = places + rest * (len(args) - len(places))
-            for name, value in itertools.chain(zip(names, args, strict=False), kwargs.items()):
-                if name in kinds and not kinds[name].allows(value):
-                    text = (
-                        repr(value) if isinstance(value, str | bytes | int | float | complex | None) else ""
-                    )
-                    got = text if 0 < len(text) <= 60 else type(value).__name__
-                    raise ValueError(f"{name} must be {kinds[name].words}, got {got}")
-                if name in rules:
-                    require(name, value, rules[name])
+            if len(args) > len(places) and not rest:
+                raise TypeError(_too_many(function, places, len(args)))
+            for place, value in enumerate(args):
+                _check(places[place] if place < len(places) else rest, value, kinds, rules)
+            for name, value in kwargs.items():
+                _check(name, value, kinds, rules)
         return function(*args, **kwargs)
 
     return entered
+
+
+def _check(name: str, value: object, kinds: Mapping[str, Kind], rules: Mapping[str, str]) -> None:
+    if name in kinds and not kinds[name].allows(value):
+        text = repr(value) if isinstance(value, str | bytes | int | float | complex | None) else ""
+        got = text if 0 < len(text) <= 60 else type(value).__name__
+        raise ValueError(f"{name} must be {kinds[name].words}, got {got}")
+    if name in rules:
+        require(name, value, rules[name])
 
 
 def _too_many(function: Callable[..., Any], places: list[str], given: int) -> str:
@@ -197,13 +198,12 @@ def _container(found: type, parts: tuple[Any, ...]) -> Kind:
         # An iterator can be read only once, and that is for the function behind the door.
         if not kinds or not isinstance(value, Mapping | list | tuple):
             return True
-        if fixed and len(value) != len(kinds):
-            return False
-        inside = itertools.islice(value.values() if isinstance(value, Mapping) else value, _LOOKED_AT)
-        return all(
-            kind is None or kind.allows(one)
-            for one, kind in zip(inside, itertools.cycle(kinds), strict=False)
-        )
+        if fixed:
+            return len(value) == len(kinds) and all(
+                kind is None or kind.allows(one) for kind, one in zip(kinds, value, strict=True)
+            )
+        inside = value.values() if isinstance(value, Mapping) else value
+        return kinds[0] is None or all(map(kinds[0].allows, itertools.islice(inside, _LOOKED_AT)))
 
     said = f" of {len(kinds)}" if fixed else f" (each {kinds[0].words})" if kinds and kinds[0] else ""
     return Kind(("a mapping" if mapping else "a list") + said, allows)
