@@ -19,7 +19,6 @@ from crest.lab.runs.spec import RunSpec
 from crest.lab.training import Schedule
 from crest.recordings import Splits, Trajectories
 from crest.recordings.signal_files import read_signal
-from crest.theory import TwoChannel
 
 MODULES = (
     "crest",
@@ -50,7 +49,7 @@ MORE = {
 
 RESULTS = {
     "Audit", "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "MeasuredModel", "PooledMeans",
-    "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Risks", "Separated", "Trace", "Traces", "Treatment", "TriedBudget",
+    "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Separated", "Trace", "Traces", "Treatment", "TriedBudget",
     "TwoChannelSample", "WatchedEpoch", "WithFront",
 }  # fmt: skip
 """What our functions give back: nobody calls these, and they check nothing."""
@@ -155,6 +154,12 @@ def fields_of(kind: Callable[..., Any]) -> dict[str, Any]:
 LAW = {"epsilon": 0.1, "T": 100, "s0": 1.0, "s1": 1.0, "gamma": 0.5}
 LETTERS = {"alpha": 0.5, "precision": 0.5, "K": 10, "L": 5, **LAW}
 SMALL = {"sigma": 2.0, "trajectories": 6, "block": 3, "batch_size": 8, "bootstrap": 10, "seed": 0}
+
+RECORDING = {
+    "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"], "file": "file", "label": "label", "condition": "speed",
+    "events": "events", "proxy": "cue", "key": None, "columns": [0], "time": False, "resample": 20.0, "classes": None,
+    "largest": 2**20,
+}  # fmt: skip
 
 
 def valid(folder: Path) -> dict[str, dict[str, Any]]:
@@ -261,7 +266,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "step_traces": {
             "signals": series(), "features": series(), "pooled": torch.randn(6, 2), "predictions": torch.rand(6),
             "targets": torch.rand(6), "cue": torch.rand(6), "events": events(), "transience": torch.rand(6, 24),
-            "votes": torch.rand(6, 24), "mask": mask(), "split": "id", "start": 0, "digits": 4,
+            "votes": torch.rand(6, 24), "mask": mask(), "split": "id", "digits": 4,
         },
         "exchange_background": {
             **slow, "kind": "slow", "probability": 0.5, "sigma": 2.0, "donors": "random", "generator": torch.Generator(),
@@ -279,7 +284,6 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "periodic": {**slow, "tones": 2},
         "split": {**slow, "kind": "slow", "sigma": 2.0},
         "TwoChannel": LAW,
-        "simulated_risks": {"model": TwoChannel(**LAW), "n": 40, "generator": np.random.default_rng(0)},
         "simulated_budget_risk": {"K": 4, "L": 3, "s0": 1.0, "n": 40, "generator": np.random.default_rng(0)},
         "fit_reader": {"means": np.random.default_rng(0).normal(size=(9, 2)), "y": np.arange(9.0)},
         "reader_risk": {"weights": np.ones(2), "means": np.ones((9, 2)), "y": np.arange(9.0)},
@@ -306,11 +310,8 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "make_system": {"system": "gear", "setting": "default"},
         "regime": {"system": "gear", "name": "default"},
         "read_by_ridge": {"splits": splits(), "features": crest.lab.systems.global_features, "degree": 1},
-        "load_recordings": {
-            "table": folder / "table.csv", "folder": folder, "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"],
-            "file": "file", "label": "label", "condition": "speed", "events": "events", "proxy": "cue", "key": None,
-            "columns": [0], "time": False, "resample": 20.0, "classes": None, "largest": 2**20,
-        },
+        "load_recordings": {"table": folder / "table.csv", "folder": folder, "options": None, **RECORDING},
+        "RecordingOptions": RECORDING,
         "read_signal": {"path": folder / "a.npy", "key": None, "columns": [0], "time": False, "largest": 2**20},
         "split_by_condition": {
             "trajectories": trajectories(), "ood": "f", "id_fraction": 0.2, "id_by": "block", "gap": 1, "seed": 0,

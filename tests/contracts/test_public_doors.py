@@ -4,6 +4,8 @@ The callables are found by looking at what the package exports, so a new one is 
 to be given valid arguments in `doors_made`. `make fuzz` tries more.
 """
 
+import dataclasses
+import inspect
 import os
 import re
 import signal
@@ -170,3 +172,19 @@ def test_any_argument_gives_a_value_or_an_error_that_names_it(known: dict[str, D
             assert found is None, f"{door.name}: {found}"
 
     every_door()
+
+
+def test_a_recordings_door_takes_twelve_arguments_at_most() -> None:
+    """More are grouped into an object, as `RecordingOptions` is; a class of settings may have as many as it needs."""
+    doors = {
+        name: enter
+        for name, enter in public().items()
+        if enter.__module__.startswith(("crest.recordings", "crest.probes"))
+    }
+    counts = {
+        name: len(inspect.signature(enter).parameters)
+        for name, enter in doors.items()
+        if not dataclasses.is_dataclass(enter)
+    }
+    assert len(counts) > 20
+    assert {name: count for name, count in counts.items() if count > 12} == {}

@@ -19,7 +19,7 @@ from crest.lab.study_keys import (
 from crest.lab.systems.recordings import RecordingsSystem
 from crest.lab.training import Schedule
 from crest.readouts import READOUTS
-from crest.recordings.splits import IdBy
+from crest.recordings.options import IdBy
 from studies_made import made_study
 
 
@@ -45,10 +45,10 @@ def test_what_is_right_is_read_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"recordings": {"time": 1.5}}, "time must be a column's name or number, or false, got 1.5"),
-        ({"recordings": {"label": 3}}, "label must be a column's name, got 3"),
+        ({"recordings": {"time": 1.5}}, "time must be a whole number, 0 or more, got 1.5"),
+        ({"recordings": {"label": 3}}, "label must be text, got 3"),
         ({"recordings": {"columns": "force"}}, "columns must be a list of names or numbers, got 'force'"),
-        ({"recordings": {"columns": [True]}}, "columns must be a list of names or numbers, got"),
+        ({"recordings": {"columns": [True]}}, "columns must be a whole number, 0 or more, got True"),
         ({"recordings": {"channels": [1]}}, "channels must be a list of names, got"),
         ({"recordings": {"ood": [True]}}, "ood must be a list of conditions, got"),
         ({"recordings": {"id_by": "recordings"}}, "id_by must be one of block, recording, got 'recordings': did you mean 'recording'?"),

@@ -30,7 +30,7 @@ def everything(ratings: Tensor) -> Tensor:
 )
 def test_number_of_removed_steps(fraction: float, count: int) -> None:
     ratings = torch.randn(3, 10)
-    removed = highest_rated(ratings, fraction, everything(ratings))
+    removed = next(highest_rated(ratings, [fraction], everything(ratings)))
     assert removed.sum(1).tolist() == [count] * 3
     floor = torch.where(removed, ratings, torch.inf).amin(1)
     assert bool((torch.where(removed, -torch.inf, ratings).amax(1) <= floor).all())
@@ -38,12 +38,12 @@ def test_number_of_removed_steps(fraction: float, count: int) -> None:
 
 def test_the_fraction_is_of_the_valid_steps() -> None:
     ratings, mask = torch.arange(8.0)[None], torch.tensor([[True] * 4 + [False] * 4])
-    assert highest_rated(ratings, 0.5, mask).nonzero()[:, 1].tolist() == [2, 3]
+    assert next(highest_rated(ratings, [0.5], mask)).nonzero()[:, 1].tolist() == [2, 3]
 
 
 def test_the_earlier_of_two_equal_steps_goes_first() -> None:
     ratings = torch.tensor([[0.0, 1.0, 0.0, 1.0, 0.0]])
-    assert highest_rated(ratings, 0.6, everything(ratings)).nonzero()[:, 1].tolist() == [0, 1, 3]
+    assert next(highest_rated(ratings, [0.6], everything(ratings))).nonzero()[:, 1].tolist() == [0, 1, 3]
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool])
@@ -51,12 +51,12 @@ def test_padding_is_never_among_the_highest(dtype: torch.dtype) -> None:
     lowest = 0 if dtype in (torch.uint8, torch.bool) else torch.iinfo(dtype).min
     ratings, mask = torch.full((1, 6), lowest, dtype=dtype), torch.tensor([[False, True] * 3])
     ratings[:, 0] = 1
-    assert highest_rated(ratings, 0.67, mask).nonzero()[:, 1].tolist() == [1, 3]
+    assert next(highest_rated(ratings, [0.67], mask)).nonzero()[:, 1].tolist() == [1, 3]
 
 
 def test_whole_numbers_are_ranked_as_they_are() -> None:
     large = 2**60 + torch.arange(10).repeat(2, 1)
-    assert highest_rated(large, 0.1, everything(large)).nonzero()[:, 1].tolist() == [9, 9]
+    assert next(highest_rated(large, [0.1], everything(large))).nonzero()[:, 1].tolist() == [9, 9]
     inputs, targets = bumps()
     ratings = torch.full((2, 10), 2**24)
     ratings[:, 2] += 1

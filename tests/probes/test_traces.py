@@ -36,8 +36,8 @@ def traced(stride: int = 1, **changes: Any) -> tuple[dict[str, Tensor], list[Tra
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_traces_of_a_strangers_network(stride: int) -> None:
-    parts, rows = traced(stride, split="test", start=5)
-    assert [(row.split, row.index) for row in rows] == [("test", 5), ("test", 6), ("test", 7)]
+    parts, rows = traced(stride, split="test")
+    assert [(row.split, row.index) for row in rows] == [("test", 0), ("test", 1), ("test", 2)]
     for i, row in enumerate(rows):
         assert row.signals == parts["signals"][i].T.tolist()
         assert row.y == parts["targets"][i].item()
@@ -78,8 +78,8 @@ def test_batches_give_the_traces_of_everything_at_once() -> None:
     names = list(parts)
     found: list[Trace] = []
     for batch in batches_of(*parts.values(), size=2):
-        found += step_traces(**dict(zip(names, batch, strict=True)), start=len(found))
-    assert found == rows
+        found += step_traces(**dict(zip(names, batch, strict=True)))
+    assert [dataclasses.replace(row, index=place) for place, row in enumerate(found)] == rows
 
 
 def test_credit_by_hand() -> None:

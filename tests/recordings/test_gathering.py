@@ -3,7 +3,8 @@ from pathlib import Path
 import numpy as np
 
 from crest.recordings import load_recordings
-from crest.recordings.gathering import Wanted, gathered_recordings
+from crest.recordings.gathering import gathered_recordings
+from crest.recordings.options import RecordingOptions
 from recordings_made import table
 
 
@@ -13,7 +14,7 @@ def test_rates_of_printed_times_need_not_agree_to_the_last_digit(tmp_path: Path)
         rows = [f"{time:.6f};{number % 7}" for number, time in enumerate(times)]
         (tmp_path / f"{name}.txt").write_text("\n".join(["time;x", *rows]).replace(".", ","))
     path = table(tmp_path, "file,label", "a.txt,1", "b.txt,2", "c.txt,3")
-    found = gathered_recordings(Wanted(table=path, window=8))
+    found = gathered_recordings(path, None, RecordingOptions(window=8))
     assert found.problems == []
     assert found.rate is not None
     assert abs(found.rate / 12_207.03 - 1) < 1e-3
@@ -22,7 +23,9 @@ def test_rates_of_printed_times_need_not_agree_to_the_last_digit(tmp_path: Path)
 
 def test_what_is_wrong_is_collected_beside_what_is_there(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros(20))
-    found = gathered_recordings(Wanted(table=table(tmp_path, "file,label", "a.npy,1", "b.npy,x"), window=8))
+    found = gathered_recordings(
+        table(tmp_path, "file,label", "a.npy,1", "b.npy,x"), None, RecordingOptions(window=8)
+    )
     assert [problem.line for problem in found.problems] == [3, 3]
     assert found.silent == ["a.npy"]
     assert "got none for 'a.npy'" in found.rate_missing()
@@ -33,7 +36,8 @@ def test_a_channel_too_many_is_named(tmp_path: Path) -> None:
     for name in "abc":
         head, row = ("accel,temp,axial", "1,2,5") if name == "b" else ("accel,axial", "1,5")
         (tmp_path / f"{name}.csv").write_text("\n".join([head, *[row] * 9]))
-    wanted = Wanted(table=table(tmp_path, "file,label", "a.csv,1", "b.csv,2", "c.csv,3"), window=8)
-    assert [problem.reason for problem in gathered_recordings(wanted).problems] == [
+    path = table(tmp_path, "file,label", "a.csv,1", "b.csv,2", "c.csv,3")
+    found = gathered_recordings(path, None, RecordingOptions(window=8))
+    assert [problem.reason for problem in found.problems] == [
         "file 'b.csv' must have channels: 2, as most files have, got 3, with temp; columns=['accel', 'axial'] takes the same of all"
     ]

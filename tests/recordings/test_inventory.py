@@ -1,12 +1,13 @@
 from pathlib import Path
 
-from crest.recordings.gathering import Wanted, gathered_recordings
-from crest.recordings.inventory import Division, inventory
+from crest.recordings.gathering import gathered_recordings
+from crest.recordings.inventory import inventory
+from crest.recordings.options import Division, RecordingOptions
 
 
 def test_everything_that_is_there_is_counted(three: Path) -> None:
-    wanted = Wanted(table=three, window=8, hop=6, sample_rate=10, condition="speed", events="events")
-    found = inventory(gathered_recordings(wanted), Division(ood=("fast",), id_by="recording"))
+    options = RecordingOptions(window=8, hop=6, sample_rate=10, condition="speed", events="events")
+    found = inventory(gathered_recordings(three, None, options), ["fast"], Division(id_by="recording"))
     assert found.problems == []
     assert found.about == {
         "table": str(three), "rows": 3, "signals": 3, "channels": ["channel 0"], "rates": {"not said": 3},
@@ -25,14 +26,14 @@ def test_everything_that_is_there_is_counted(three: Path) -> None:
 
 
 def test_a_split_that_cannot_be_made_and_a_missing_rate_are_problems(three: Path) -> None:
-    wanted = Wanted(table=three, window=8, condition="speed", sample_rate=1)
-    found = inventory(gathered_recordings(wanted), Division(ood=("gone",)))
+    options = RecordingOptions(window=8, condition="speed", sample_rate=1)
+    found = inventory(gathered_recordings(three, None, options), ["gone"])
     assert found.problems == [(None, "ood must name conditions among fast, slow, got gone")]
     assert found.lines()[-2:] == ["1 problem:", "  ood must name conditions among fast, slow, got gone"]
-    found = inventory(gathered_recordings(Wanted(table=three, window=30)))
+    found = inventory(gathered_recordings(three, None, RecordingOptions(window=30)))
     assert [line for line, _ in found.problems] == [2, 3, 4]
     assert found.about["lengths"] is None
-    found = inventory(gathered_recordings(Wanted(table=three, window=8)))
+    found = inventory(gathered_recordings(three, None, RecordingOptions(window=8)))
     assert found.problems == [
         (None, "sample_rate must be given where files do not say it, got none for 'a.npy'")
     ]

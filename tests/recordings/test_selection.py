@@ -6,7 +6,6 @@ import pytest
 from crest.recordings.selection import (
     ColumnSelection,
     Content,
-    checked_columns,
     chosen_columns,
     planned,
 )
@@ -25,20 +24,20 @@ def both() -> np.ndarray:
 def test_a_time_column_gives_the_rate_and_is_no_channel() -> None:
     found = chosen_columns(Content(both(), names=NAMED), ColumnSelection())
     assert (found.sample_rate, found.channels, found.time) == (200.0, ("x", "y"), "'time'")
-    np.testing.assert_array_equal(found.array, NOISE)
+    np.testing.assert_array_equal(found.samples, NOISE)
 
 
 def test_a_name_may_stand_anywhere_and_say_milliseconds() -> None:
     array = np.column_stack([NOISE, TIMES * 1000])
     found = chosen_columns(Content(array, names=("x", "y", "t_ms")), ColumnSelection())
     assert found.sample_rate == 200
-    np.testing.assert_array_equal(found.array, NOISE)
+    np.testing.assert_array_equal(found.samples, NOISE)
 
 
 def test_without_a_name_the_first_column_is_the_time_by_its_steps() -> None:
     found = chosen_columns(Content(both()), ColumnSelection())
     assert (found.sample_rate, found.channels, found.time) == (200.0, None, "0")
-    assert found.array.shape == (COUNT, 2)
+    assert found.samples.shape == (COUNT, 2)
     # Not where it is elsewhere, where two columns rise, where there is one column only, or where somebody says so.
     for array, selection in (
         (both()[:, ::-1], ColumnSelection()),
@@ -55,7 +54,7 @@ def test_a_counter_is_not_taken_for_seconds() -> None:
     with pytest.raises(ValueError, match=r"time must say what the first column is .* time=0 .* time=False"):
         chosen_columns(Content(array), ColumnSelection())
     assert chosen_columns(Content(array), ColumnSelection(time=0)).sample_rate == 1
-    assert chosen_columns(Content(array), ColumnSelection(time=False)).array.shape == (COUNT, 3)
+    assert chosen_columns(Content(array), ColumnSelection(time=False)).samples.shape == (COUNT, 3)
     assert chosen_columns(Content(array), ColumnSelection(columns=(1, 2))).sample_rate is None
 
 
@@ -63,7 +62,7 @@ def test_columns_are_chosen_by_name_or_number_in_their_order() -> None:
     for columns in (("y", "x"), (2, 1), ("2", "x")):
         found = chosen_columns(Content(both(), names=NAMED), ColumnSelection(columns=columns))
         assert (found.sample_rate, found.channels) == (200.0, ("y", "x"))
-        np.testing.assert_array_equal(found.array, NOISE[:, ::-1])
+        np.testing.assert_array_equal(found.samples, NOISE[:, ::-1])
     # The time is a channel where it is asked for as one.
     found = chosen_columns(Content(both(), names=NAMED), ColumnSelection(columns=("time",)))
     assert (found.sample_rate, found.channels) == (None, ("time",))
@@ -114,4 +113,4 @@ def test_wrong_arguments_are_named(tmp_path: Path, options: dict, reason: str) -
 @pytest.mark.unchecked
 def test_an_array_is_no_name_of_a_column() -> None:
     with pytest.raises(ValueError, match=r"columns must be a list of names or numbers, got \[array\(0\)\]"):
-        checked_columns([np.array(0)])
+        ColumnSelection.checked(None, [np.array(0)], True, None)

@@ -4,6 +4,7 @@ Whoever misspelt a key hears of it at once: neither torch nor the catalog is imp
 `crest.lab.evidence.study_file`'s to know; the tests hold the lists below to the registries.
 """
 
+import dataclasses
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from crest._base.arguments import require, require_choice, require_known
 from crest.lab.own_code import own_code
+from crest.recordings.options import TABLE_COLUMNS, Division, RecordingOptions
 from crest.recordings.table import read_table
 
 ENDING = ".toml"
@@ -25,36 +27,23 @@ REANCHOR = "reanchor"
 STUDY_REMEDY_NAMES = ("none", "ac_coupling", "high_pass", "jitter", "exchange", REANCHOR)
 STUDY_PARTS = ("train", "id", "ood")
 """What a column of the split may say."""
-_ID_BY = ("block", "recording")
 _WHOLE, _POSITIVE = "be a whole number, 1 or more", "be positive"
-_COLUMNS = ("file", "label", "condition", "events", "proxy", "split")
-_NUMBERS = {
-    "recordings": {
-        "window": _WHOLE,
-        "hop": _WHOLE,
-        "largest": _WHOLE,
-        "sample_rate": _POSITIVE,
-        "resample": _POSITIVE,
-        "id_fraction": "lie in (0, 1)",
-        "gap": "be 0 or more",
-    },
-    "training": {
-        "epochs": _WHOLE,
-        "batch": _WHOLE,
-        "learning_rate": _POSITIVE,
-        "weight_decay": "be 0 or more",
-        "clip": _POSITIVE,
-    },
+# Classes are found in the table, and are then written out: a run is named by them.
+_OPTIONS = tuple(field.name for field in dataclasses.fields(RecordingOptions) if field.name != "classes")
+_DIVISION = ("id_by", "id_fraction", "gap")
+_TRAINING = {
+    "epochs": _WHOLE,
+    "batch": _WHOLE,
+    "learning_rate": _POSITIVE,
+    "weight_decay": "be 0 or more",
+    "clip": _POSITIVE,
 }
 """Keys that hold a number, and what it must be."""
 STUDY_KEYS = {
-    "recordings": (
-        "table", "window", "signals", *_COLUMNS, "ood", "id_by", "id_fraction", "gap", "hop", "sample_rate", "resample", "key",
-        "columns", "channels", "time", "largest",
-    ),
+    "recordings": ("table", "signals", "split", "ood", *_DIVISION, *_OPTIONS),
     "models": ("encoders", "readouts", "remedies", "seeds"),
-    "training": tuple(_NUMBERS["training"]),
-}  # fmt: skip
+    "training": tuple(_TRAINING),
+}
 """The keys of each section."""
 
 
@@ -78,9 +67,8 @@ def read_study(path: Path) -> dict[str, dict[str, Any]]:
             if not isinstance(given.setdefault(section, {}), dict):
                 raise ValueError(f"{section} must be a section, [{section}], got {given[section]!r}")
             require_known(f"[{section}]", "key", given[section], keys)
-            for name, rule in _NUMBERS.get(section, {}).items():
-                if name in given[section]:
-                    require(name, given[section][name], rule)
+        for name, value in given["training"].items():
+            require(name, value, _TRAINING[name])
         _require_recordings(given["recordings"], path.parent)
         _require_models(given["models"], path.parent)
     except tomllib.TOMLDecodeError as error:
@@ -107,23 +95,14 @@ def _require_recordings(given: Mapping[str, Any], folder: Path) -> None:
     for name in ("table", "window"):
         if name not in given:
             raise ValueError(f"[recordings] must have {name}, got none")
-    for names, kind in (
-        (("table", "signals"), "a path"),
-        (_COLUMNS, "a column's name"),
-        (("key",), "a name"),
-    ):
-        for name in names:
-            if not isinstance(given.get(name, ""), str):
-                raise ValueError(f"{name} must be {kind}, got {given[name]!r}")
-    for name, kinds, words in (("columns", (str, int), "names or numbers"), ("channels", (str,), "names")):
-        if name in given and not _is_list(given[name], *kinds):
-            raise ValueError(f"{name} must be a list of {words}, got {given[name]!r}")
+    for name in ("table", "signals", "split"):
+        if not isinstance(given.get(name, ""), str):
+            raise ValueError(f"{name} must be text, got {given[name]!r}")
+    RecordingOptions(**{name: value for name, value in given.items() if name in _OPTIONS})
+    Division(**{name: value for name, value in given.items() if name in _DIVISION})
     ood = given.get("ood", [])
     if ood != [] and not _is_list(ood if isinstance(ood, list) else [ood], str, int, float):
         raise ValueError(f"ood must be a list of conditions, got {ood!r}")
-    if not isinstance(given.get("time", ""), str | int):
-        raise ValueError(f"time must be a column's name or number, or false, got {given['time']!r}")
-    require_choice("id_by", given.get("id_by", _ID_BY[0]), _ID_BY)
     if "split" in given and ("ood" in given or "condition" in given):
         raise ValueError("split must come without condition and ood: it says itself which rows are OOD")
     if "ood" in given and "condition" not in given:
@@ -139,7 +118,7 @@ def _require_files(given: Mapping[str, Any], folder: Path) -> None:
     if not signals.is_dir():
         raise ValueError(f"signals must be a folder that exists, got {str(signals)!r}")
     found = read_table(table)
-    for name in _COLUMNS:
+    for name in (*TABLE_COLUMNS, "split"):
         column = given.get(name, name if name in ("file", "label") else None)
         if column is not None:
             require_choice(f"{name} names a column of {str(table)!r}: it", column, found.columns)

@@ -1,6 +1,6 @@
 """Deletion: interpolate out the steps that a readout rates highest, and see what the prediction loses."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -54,34 +54,28 @@ class DeletionCurve:
         return f"DeletionCurve({', '.join(f'{fraction:.3g}: {error:.4g}' for fraction, error in points)})"
 
 
-def highest_rated(ratings: StepScores | StepFlags, fraction: float, mask: StepMask) -> StepMask:
-    """True on the best-rated `fraction` of each trajectory's valid steps, rounded to whole steps.
+def highest_rated(
+    ratings: StepScores | StepFlags, fractions: Sequence[float], mask: StepMask
+) -> Iterator[StepMask]:
+    """For each fraction: True on that share of each trajectory's valid steps, the best-rated, in whole steps.
 
     Halves round up; among equal ratings the earlier step goes first. Whole numbers are compared as they are.
 
     Example:
-        >>> highest_rated(torch.tensor([[1.0, 3.0, 2.0, 3.0]]), 0.25, torch.ones(1, 4, dtype=torch.bool))
+        >>> next(highest_rated(torch.tensor([[1.0, 3.0, 2.0, 3.0]]), [0.25], torch.ones(1, 4, dtype=torch.bool)))
         tensor([[False,  True, False, False]])
     """
-    return _among_the_first(_ranks(ratings, mask), fraction, mask)
-
-
-def _ranks(ratings: StepScores | StepFlags, mask: StepMask) -> Tensor:
-    """The place of each step (B, T), from 0 for the best-rated."""
     order = ratings.sort(dim=1, descending=True, stable=True).indices
     if not mask.all():
         # Padding last, whatever stands there: no whole number is lower than all others.
-        order = order.gather(
-            1, mask.gather(1, order).byte().sort(dim=1, descending=True, stable=True).indices
-        )
+        valid_first = mask.gather(1, order).byte().sort(dim=1, descending=True, stable=True).indices
+        order = order.gather(1, valid_first)
     steps = torch.arange(ratings.shape[1], device=ratings.device).expand_as(order)
-    return torch.empty_like(order).scatter_(1, order, steps)
-
-
-def _among_the_first(ranks: Tensor, fraction: float, mask: StepMask) -> StepMask:
-    # On the CPU, because MPS has no float64 and float32 would put some products on the wrong side of .5.
-    count = (mask.sum(1, keepdim=True).cpu().double() * fraction + 0.5).floor().long().to(mask.device)
-    return (ranks < count) & mask
+    ranks = torch.empty_like(order).scatter_(1, order, steps)
+    for fraction in fractions:
+        # On the CPU, because MPS has no float64 and float32 would put some products on the wrong side of .5.
+        count = (mask.sum(1, keepdim=True).cpu().double() * fraction + 0.5).floor().long().to(mask.device)
+        yield (ranks < count) & mask
 
 
 @door
@@ -134,11 +128,9 @@ def deletion(
     valid = valid_steps(as_mask(mask, inputs), ratings)
     require_finite("ratings", ratings, valid)
     points = asked if asked[:1] == (0.0,) else (0.0, *asked)
-    ranks = _ranks(ratings, valid)
-    removals = (_among_the_first(ranks, fraction, valid) for fraction in points)
     errors = tuple(
         error_without(function, inputs, targets, removed, valid, target=target, error=error)
-        for removed in removals
+        for removed in highest_rated(ratings, points, valid)
     )
     return DeletionCurve(fractions=points, errors=errors)
 

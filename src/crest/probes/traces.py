@@ -74,7 +74,6 @@ def step_traces(
     votes: Tensor | None = None,
     mask: Tensor | None = None,
     split: str = "",
-    start: int = 0,
     digits: int | None = None,
 ) -> list[Trace]:
     """A trace of every trajectory; what is not given is None there.
@@ -92,7 +91,6 @@ def step_traces(
         mask: (B, T'), True where a step of the features is valid; the others get no credit and may hold
             anything.
         split: where the trajectories are from.
-        start: the place in the split of the first one, for batches.
         digits: significant digits that every number is rounded to; None keeps all.
 
     Example:
@@ -122,7 +120,7 @@ def step_traces(
     return [
         Trace(
             split=split,
-            index=start + i,
+            index=i,
             y=labels[i],
             cue=cues[i],
             prediction=answers[i],

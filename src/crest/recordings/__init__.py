@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crest.recordings.loading import load_recordings
+    from crest.recordings.options import RecordingOptions
     from crest.recordings.splits import split_by_condition
     from crest.recordings.storage import load, save
     from crest.recordings.trajectories import Splits, Trajectories
 
 _HOMES = {
+    "RecordingOptions": "options",
     "Splits": "trajectories",
     "Trajectories": "trajectories",
     "load": "storage",
@@ -34,4 +36,12 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-__all__ = ["Splits", "Trajectories", "load", "load_recordings", "save", "split_by_condition"]
+__all__ = [
+    "RecordingOptions",
+    "Splits",
+    "Trajectories",
+    "load",
+    "load_recordings",
+    "save",
+    "split_by_condition",
+]

@@ -1,6 +1,7 @@
 """What a NumPy file holds, told before any of it is read: damaged, hostile and far too large files are refused."""
 
 import io
+import math
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ import numpy.typing as npt
 LARGEST = 4 * 2**30
 """Bytes that the arrays of one file may take in memory unless the caller allows more."""
 
+# What zipfile, zlib and NumPy raise for damaged archives: a RuntimeError is an encrypted member, NotImplementedError
+# an unknown compression.
 _DAMAGED = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
@@ -26,10 +29,7 @@ class ArrayHeader(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes that it takes in memory."""
-        count = 1
-        for length in self.shape:
-            count *= length
-        return count * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 def archive_headers(path: Path) -> dict[str, ArrayHeader]:
@@ -65,6 +65,7 @@ def array_header(file: io.BufferedIOBase) -> ArrayHeader:
         raise ValueError(f"the header of an array is damaged ({error})") from error
     if dtype.hasobject:
         raise ValueError("it holds Python objects, which only a pickle could restore: save plain numbers")
+    # NumPy's parser takes a negative length, and the product of two of them is a size that looks right.
     if any(length < 0 for length in shape):
         raise ValueError(f"the header of an array is damaged (shape {shape})")
     return ArrayHeader(dtype, tuple(shape))
@@ -75,6 +76,8 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> ArrayHeader:
         # The stub says less than the class is.
         header = array_header(cast("io.BufferedIOBase", file))
         start = file.tell()
+    # The archive's directory says how long the member is unpacked. A bomb lies in one of the two, so they must agree:
+    # `require_room` then judges the header's size, and no more than that is ever allocated.
     if info.file_size - start != header.size:
         raise ValueError(
             f"{info.filename} is damaged: its header asks for {header.size} bytes, {info.file_size - start} follow"

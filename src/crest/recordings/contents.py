@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from crest.recordings.table import RecordingTable, read_table
+from crest.recordings.table import read_table
 
 _DIGITS = 16
 
@@ -30,27 +30,18 @@ def recordings_digest(
     found = read_table(table)
     place = table.parent if folder is None else folder
     digest = hashlib.sha256(table.read_bytes())
-    for line, cell in _files(found, file, events):
-        path = place / cell
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"file {str(path)!r} does not exist, and {found.place} {line} of {str(table)!r} lists it "
-                "(`crest recordings check` tells all that is wrong)"
-            )
-        with path.open("rb") as content:
-            digest.update(f"{cell}\n{hashlib.file_digest(content, 'sha256').hexdigest()}\n".encode())
-    return digest.hexdigest()[:_DIGITS]
-
-
-def _files(table: RecordingTable, file: str, events: str | None) -> list[tuple[int, str]]:
-    """Line and path of every file that the rows name, in their order."""
-    cells = [
-        (row.line, row.cells[column])
-        for row in table.rows
-        for column in (file, events)
-        if column is not None
-        and column in row.cells
+    for row in found.rows:
         # Event steps may also stand in the table itself.
-        and (column == file or row.cells[column].lower().endswith(".npy"))
-    ]
-    return [(line, cell) for line, cell in cells if cell]
+        steps = "" if events is None else row.cells.get(events, "")
+        for cell in (row.cells.get(file, ""), steps if steps.lower().endswith(".npy") else ""):
+            if not cell:
+                continue
+            path = place / cell
+            if not path.is_file():
+                raise FileNotFoundError(
+                    f"file {str(path)!r} does not exist, and {found.place} {row.line} of {str(table)!r} lists it "
+                    "(`crest recordings check` tells all that is wrong)"
+                )
+            with path.open("rb") as content:
+                digest.update(f"{cell}\n{hashlib.file_digest(content, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()[:_DIGITS]

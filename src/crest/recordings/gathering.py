@@ -1,53 +1,21 @@
 """All that a table of recordings lists, read and compared, with all that is wrong: for those who load it and who check it."""
 
 import dataclasses
+import operator
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from crest._base.arguments import require
 from crest.recordings.labels import class_names
-from crest.recordings.rows import Recording, SignalFolder, common_rate, common_value, read_rows
-from crest.recordings.selection import ColumnSelection, checked_columns, checked_time
-from crest.recordings.signal_files import Signal
-from crest.recordings.table import Columns, Problem, RecordingTable, read_table, require_columns
+from crest.recordings.options import RecordingOptions
+from crest.recordings.rows import Recording, read_rows
+from crest.recordings.selection import Signal
+from crest.recordings.table import Problem, RecordingTable, read_table, require_columns
+from crest.recordings.time_axis import same_rate
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What to read and how, in the words of `load_recordings`."""
-
-    table: str | os.PathLike[str]
-    folder: str | os.PathLike[str] | None = None
-    window: int
-    hop: int | None = None
-    sample_rate: float | None = None
-    channels: Sequence[str] | None = None
-    file: str = "file"
-    label: str = "label"
-    condition: str | None = None
-    events: str | None = None
-    proxy: str | None = None
-    key: str | None = None
-    columns: Sequence[str | int] | None = None
-    time: str | int | bool = True
-    resample: float | None = None
-    classes: Sequence[str] | bool | None = None
-    largest: int | None = None
-
-    def __post_init__(self) -> None:
-        require("window", self.window, "be a whole number, 1 or more")
-        if self.hop is not None:
-            require("hop", self.hop, "be a whole number, 1 or more")
-        for name in ("sample_rate", "resample"):
-            if getattr(self, name) is not None:
-                require(name, getattr(self, name), "be positive")
-        named = isinstance(self.channels, list | tuple) and all(
-            isinstance(name, str) for name in self.channels
-        )
-        if self.channels is not None and not (named and self.channels):
-            raise ValueError(f"channels must be a list of names, got {self.channels!r}")
+Value = TypeVar("Value", bound=Hashable)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,15 +23,12 @@ class Gathered:
     """The recordings of a table, what they have in common, and what is wrong with them."""
 
     table: RecordingTable
-    columns: Columns
+    options: RecordingOptions
     recordings: list[Recording]
     problems: list[Problem]
     channels: tuple[str, ...]
     rate: float | None
     classes: tuple[str, ...] | None
-    window: int
-    hop: int
-    resample: float | None
     silent: list[str]
     """Files of which nobody says the sample rate."""
     advice: list[str]
@@ -75,8 +40,10 @@ class Gathered:
         return f"sample_rate must be given where files do not say it, got none for {file!r}"
 
 
-def gathered_recordings(wanted: Wanted) -> Gathered:
-    r"""Every row of the table with its file.
+def gathered_recordings(
+    table: str | os.PathLike[str], folder: str | os.PathLike[str] | None, options: RecordingOptions
+) -> Gathered:
+    r"""Every row of the table with its file, which is in the folder, by default the table's own.
 
     Raises:
         ValueError: An argument is wrong, or the table; what is wrong with rows is among the problems.
@@ -85,62 +52,89 @@ def gathered_recordings(wanted: Wanted) -> Gathered:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = (Path(folder) / "table.csv").write_text("file,label\nnone.npy,0.5\n")
-        ...     gathered_recordings(Wanted(table=Path(folder) / "table.csv", window=4)).problems[0].line
+        ...     gathered_recordings(Path(folder) / "table.csv", None, RecordingOptions(window=4)).problems[0].line
         2
     """
-    selection = ColumnSelection(
-        wanted.key, checked_columns(wanted.columns), checked_time(wanted.time), wanted.largest
-    )
-    table = read_table(Path(wanted.table))
-    columns = Columns(
-        file=wanted.file,
-        label=wanted.label,
-        condition=wanted.condition,
-        events=wanted.events,
-        proxy=wanted.proxy,
-    )
-    require_columns(table, columns)
-    folder = table.path.parent if wanted.folder is None else Path(wanted.folder)
-    if not folder.is_dir():
-        raise ValueError(f"folder must exist, got {str(folder)!r}")
-    classes = class_names([row.cells[columns.label] for row in table.rows], wanted.classes)
-    files = SignalFolder(folder, selection, wanted.window, wanted.sample_rate, wanted.resample)
-    recordings, problems = read_rows(table, columns, files, classes)
+    found = read_table(Path(table))
+    require_columns(found, options.table_columns())
+    place = found.path.parent if folder is None else Path(folder)
+    if not place.is_dir():
+        raise ValueError(f"folder must exist, got {str(place)!r}")
+    classes = class_names([row.cells[options.label] for row in found.rows], options.classes)
+    recordings, problems = read_rows(found, place, options, classes)
 
-    given = None if wanted.channels is None else tuple(wanted.channels)
-    width = None if given is None else len(given)
+    given = None if options.channels is None else tuple(options.channels)
     width = common_value(
-        recordings, problems, "channels:", lambda s: s.samples.shape[1], width, told=_beside(recordings)
+        recordings,
+        problems,
+        "channels:",
+        lambda signal: signal.samples.shape[1],
+        None if given is None else len(given),
+        more=_beside(recordings),
     )
     names = common_value(
         recordings,
         problems,
         "channel names",
-        lambda s: s.channels if s.samples.shape[1] == width else None,
+        lambda signal: signal.channels if signal.samples.shape[1] == width else None,
         given,
     )
-    if wanted.resample is None:
-        rate = common_rate(recordings, problems, wanted.sample_rate)
-    else:
-        rate = wanted.resample
+    rate = options.resample
+    if rate is None:
+        rate = common_value(
+            recordings, problems, "sample rate", lambda signal: signal.sample_rate, options.sample_rate, same=same_rate,
+            more=lambda _, expected: f" (resample={expected:g} brings all to one rate)",
+        )  # fmt: skip
     silent = [one.file for one in recordings if one.signal is not None and one.signal.sample_rate is None]
     return Gathered(
-        table=table,
-        columns=columns,
+        table=found,
+        options=options,
         recordings=recordings,
         problems=problems,
         channels=names or tuple(f"channel {number}" for number in range(width or 0)),
         rate=rate,
         classes=classes,
-        window=wanted.window,
-        hop=wanted.window if wanted.hop is None else wanted.hop,
-        resample=wanted.resample,
-        silent=silent if wanted.sample_rate is None else [],
-        advice=[*_elsewhere(recordings, folder), *_shorter(recordings, wanted.window)],
+        silent=silent if options.sample_rate is None else [],
+        advice=[*_elsewhere(recordings, place), *_shorter(recordings, options.window)],
     )
 
 
-def _beside(recordings: list[Recording]) -> Callable[[Signal], str]:
+def common_value(
+    recordings: list[Recording],
+    problems: list[Problem],
+    what: str,
+    of: Callable[[Signal], Value | None],
+    given: Value | None,
+    *,
+    same: Callable[[Value, Value], bool] = operator.eq,
+    more: Callable[[Signal, Value], str] = lambda *_: "",
+) -> Value | None:
+    """What all files should say: `given`, or else what most of them say; those that differ become problems.
+
+    Files that do not say it (None) are left alone. Most, not the first: one odd file at the top must not make bad rows
+    of all the others. `more` has more to say of a file that differs from what is expected.
+    """
+    found = [
+        (recording, recording.signal, of(recording.signal))
+        for recording in recordings
+        if recording.signal is not None
+    ]
+    said = Counter(value for _, _, value in found if value is not None)
+    if not said:
+        return given
+    why = "as most files have" if given is None else "as given"
+    expected = given
+    if expected is None:
+        # Over the different values: there may be many thousand files.
+        expected = max(said, key=lambda value: sum(said[other] for other in said if same(value, other)))
+    for recording, signal, value in found:
+        if value is not None and not same(value, expected):
+            reason = f"file {recording.file!r} must have {what} {expected}, {why}, got {value}{more(signal, expected)}"
+            problems.append(Problem(recording.line, reason))
+    return expected
+
+
+def _beside(recordings: list[Recording]) -> Callable[[Signal, object], str]:
     """What says which channels a file has beside those of most files, where both are named."""
     named = Counter(
         one.signal.channels
@@ -149,7 +143,7 @@ def _beside(recordings: list[Recording]) -> Callable[[Signal], str]:
     )
     usual = named.most_common(1)[0][0] if named else ()
 
-    def beside(signal: Signal) -> str:
+    def beside(signal: Signal, _: object) -> str:
         extra = [name for name in signal.channels or () if name not in usual]
         if not extra or not {*usual} <= {*(signal.channels or ())}:
             return ""

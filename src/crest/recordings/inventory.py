@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,25 +10,15 @@ import numpy.typing as npt
 
 from crest.recordings.gathering import Gathered
 from crest.recordings.loading import joined
+from crest.recordings.options import Division
 from crest.recordings.problems import told_problems
-from crest.recordings.splits import IdBy, split_by_condition
+from crest.recordings.splits import split_by_condition
 from crest.recordings.trajectories import Splits
 from crest.recordings.windows import window_starts
 
 _MUCH = 0.1
 """The share of a recording that may be lost unmentioned after its last window."""
 _GAPS = "left out as gaps"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Division:
-    """How recordings are to be divided, in the words of `split_by_condition`."""
-
-    ood: tuple[str, ...]
-    id_by: IdBy = "block"
-    id_fraction: float = 0.2
-    gap: float = 1
-    seed: int = 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,12 +45,15 @@ class Inventory:
         return [*there, f"{count} problem{'s' * (count > 1)}:", *wrong, *to_do]
 
 
-def inventory(found: Gathered, division: Division | None = None, cut: bool = True) -> Inventory:
+def inventory(
+    found: Gathered, ood: Sequence[str] | None = None, division: Division | None = None, *, cut: bool = True
+) -> Inventory:
     """What was gathered, told.
 
     Args:
         found: the recordings of a table.
-        division: how they would be split; only tried where nothing is wrong with them.
+        ood: conditions that would be held out; the split is tried if nothing is wrong with the recordings.
+        division: how ID would be held out.
         cut: whether the length of windows was chosen, so that their number means something.
     """
     problems: list[tuple[int | None, str]] = [
@@ -67,20 +61,21 @@ def inventory(found: Gathered, division: Division | None = None, cut: bool = Tru
     ]
     if found.silent:
         problems.append((None, found.rate_missing()))
+    window, hop = found.options.window, found.options.step
     read = [(one, one.signal) for one in found.recordings if one.signal is not None]
     lengths = [len(signal.samples) for _, signal in read]
-    windows = sum(len(window_starts(length, found.window, found.hop)) for length in lengths)
+    windows = sum(len(window_starts(length, window, hop)) for length in lengths)
     rates = collections.Counter(
         "not said" if one.own_rate is None else f"{one.own_rate:g}" for one, _ in read
     )
     times = collections.Counter(signal.time for _, signal in read if signal.time is not None)
     about: dict[str, Any] = {
         "table": str(found.table.path),
-        "rows": len({row.line for row in found.table.rows} | {one.line for one in found.table.problems}),
+        "rows": found.table.size,
         "signals": len(read),
         "channels": list(found.channels),
         "rates": dict(rates),
-        "resampled": found.resample,
+        "resampled": found.options.resample,
         "time": dict(times) or None,
         "lengths": {"shortest": min(lengths), "longest": max(lengths)} if lengths else None,
         "labels": None if found.classes else _labels(found),
@@ -90,20 +85,14 @@ def inventory(found: Gathered, division: Division | None = None, cut: bool = Tru
         "windows": windows if cut else None,
         "split": None,
     }
-    remarks = _lost_ends(lengths, found.window, found.hop) if cut and not problems else []
-    if division is not None and not problems:
+    remarks = _lost_ends(lengths, window, hop) if cut and not problems else []
+    if ood is not None and not problems:
         try:
-            splits = split_by_condition(
-                joined(found),
-                list(division.ood),
-                id_by=division.id_by,
-                id_fraction=division.id_fraction,
-                gap=division.gap,
-                seed=division.seed,
-                standardise=False,
-            )
+            how = dataclasses.asdict(division or Division()) | {"standardise": False}
+            splits = split_by_condition(joined(found), list(ood), **how)
             about["split"] = _sizes(splits, windows)
-            remarks += _lost_gaps(about["split"])
+            if gaps := about["split"].get(_GAPS):
+                remarks.append(f"{gaps} windows are gaps around ID, which id_by='recording' would not need")
         except ValueError as error:
             problems.append((None, str(error)))
             remarks = []
@@ -130,13 +119,7 @@ def _lost_ends(lengths: list[int], window: int, hop: int) -> list[str]:
 
 def _unused(lengths: npt.NDArray[np.int64], window: int, hop: int) -> npt.NDArray[np.int64]:
     """Samples after the last of the windows that `window_starts` gives."""
-    unused: npt.NDArray[np.int64] = (lengths - window) % hop
-    return unused
-
-
-def _lost_gaps(split: dict[str, int]) -> list[str]:
-    gaps = split.get(_GAPS, 0)
-    return [f"{gaps} windows are gaps around ID, which id_by='recording' would not need"] if gaps else []
+    return np.asarray((lengths - window) % hop)
 
 
 def _labels(found: Gathered) -> dict[str, float] | None:
@@ -153,7 +136,7 @@ def _classes(found: Gathered) -> dict[str, int] | None:
 
 
 def _conditions(found: Gathered) -> dict[str, int] | None:
-    if found.columns.condition is None:
+    if found.options.condition is None:
         return None
     return dict(
         sorted(collections.Counter(one.condition for one in found.recordings if one.condition).items())

@@ -21,6 +21,7 @@ class _MissingError(Exception):
 
 def _is_hdf5(path: str) -> bool:
     """Whether a file is of version 7.3, which is HDF5 behind 512 bytes of MATLAB's."""
+    # By the version in its header, in either order of bytes.
     with open(path, "rb") as file:
         return file.read(128)[124:128] in (b"\x00\x02IM", b"\x02\x00MI")
 
@@ -39,6 +40,7 @@ def _datasets(file: Any) -> dict[str, Any]:
     """The arrays of a file of version 7.3. What leads to another file is none."""
     import h5py  # noqa: PLC0415
 
+    # Soft and external links, virtual and external data: each can name any file that this user may read.
     here = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
     found = {name: file[name] for name in here}
     return {
@@ -114,13 +116,16 @@ def serve() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415, not on Windows
 
+        # A damaged header can ask for terabytes: a MemoryError here is an answer, a machine that swaps is none.
         limit = int(sys.argv[1])
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    # Nobody reads our standard error; the answer is all that the parent sees.
     warnings.simplefilter("ignore")
     out = sys.stdout.buffer
     for line in sys.stdin:
         about, parts = _answer(json.loads(line))
         out.write(json.dumps(about).encode() + b"\n")
+        # Raw bytes, whose number the JSON line told: no pickle ever crosses the pipe.
         for part in parts:
             out.write(part)
         out.flush()

@@ -83,7 +83,9 @@ class _Reader:
 
     def ask(self, request: dict[str, Any], largest: int) -> tuple[dict[str, Any], list[bytes]]:
         """The answer, and the bytes behind it; a ValueError where the reader finds the file bad or dies of it."""
+        # One request at a time: answers come back in order, and nothing in them says whose they are.
         with self._lock:
+            # The limit is on addresses, not on memory in use: it also holds what libraries map and never touch.
             stream = _Stream(self._start(_READER + _COPIES * largest), time.monotonic() + _PATIENCE)
             try:
                 stream.write(json.dumps(request).encode() + b"\n")
@@ -92,6 +94,7 @@ class _Reader:
                 parts = [stream.exactly(np.dtype(kind).itemsize * math.prod(shape)) for kind, shape in wanted]
             # Ctrl-C too: half an answer in the pipe would be taken for the next one's.
             except BaseException as error:
+                # The process goes in any case: whatever it would still send belongs to this request.
                 reason = self.stop()
                 if isinstance(error, TimeoutError):
                     raise ValueError(f"the reader did not finish within {_PATIENCE:g} s: damaged?") from error
@@ -111,11 +114,13 @@ class _Reader:
         # A forked child has the parent's pipes: it must not listen to the parent's answers.
         if self._process is not None and self._owner != os.getpid():
             self._process = None
+        # A limit can be lowered from inside and never raised: a larger file needs a new process.
         if self._process is not None and (self._process.poll() is not None or self._limit < limit):
             self.stop()
         if self._process is None:
             if importlib.util.find_spec("scipy") is None:
                 raise ImportError("a .mat file needs scipy: pip install scipy")
+            # -I: nothing of the user's folder or PYTHONPATH may stand in for NumPy or SciPy there.
             command = [sys.executable, "-I", str(_PROGRAM), str(limit)]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -129,6 +134,7 @@ class _Reader:
         if process is None or self._owner != os.getpid():
             return "not started"
         try:
+            # A process that died of a file is about to be reaped, and then tells its signal. Only a living one is killed.
             status = process.wait(0.2)
         except subprocess.TimeoutExpired:
             process.kill()
@@ -170,6 +176,7 @@ class _Stream:
         return taken
 
     def _more(self) -> None:
+        # select, and not a blocking read: a reader that hangs would otherwise take this process with it.
         ready, _, _ = select.select([self._output], [], [], max(0.0, self._deadline - time.monotonic()))
         if not ready:
             raise TimeoutError
@@ -179,5 +186,6 @@ class _Stream:
         self._pending += part
 
 
+# One for all: to start Python with SciPy takes a good part of a second, and a table may list a thousand files.
 _READ_BY = _Reader()
 atexit.register(_READ_BY.stop)

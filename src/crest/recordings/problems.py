@@ -60,10 +60,8 @@ def refuse_problems(table: RecordingTable, problems: Sequence[Problem], advice: 
     in_order = sorted(problems, key=lambda problem: problem.line)
     lines = told_problems(table.place, in_order)
     bad = len({problem.line for problem in problems})
-    # Rows that could not be taken apart are among the problems only.
-    total = len({row.line for row in table.rows} | {problem.line for problem in table.problems})
     raise ValueError(
         f"table must have good rows only, got {len(problems)} problem{'s' * (len(problems) > 1)} "
-        f"in {bad} of {total} rows of {str(table.path)!r}:\n"
+        f"in {bad} of {table.size} rows of {str(table.path)!r}:\n"
         + "\n".join([*(f"  {line}" for line in lines), *(f"What to do: {one}" for one in advice)])
     )

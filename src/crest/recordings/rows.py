@@ -1,38 +1,23 @@
 """The rows of a table of recordings, read with their files; what is wrong is collected, not raised."""
 
 import dataclasses
-from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from crest.recordings.labels import class_number
+from crest.recordings.options import RecordingOptions
 from crest.recordings.resampling import rate_ratio, resampled, resampled_events
-from crest.recordings.selection import ColumnSelection
-from crest.recordings.signal_files import Signal, read_signal
-from crest.recordings.table import Columns, Problem, RecordingTable, Row, finite_number
-from crest.recordings.time_axis import same_rate
+from crest.recordings.selection import Signal
+from crest.recordings.signal_files import read_signal
+from crest.recordings.table import Problem, RecordingTable, Row, finite_number
 from crest.recordings.windows import event_steps
 
-Value = TypeVar("Value", bound=Hashable)
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
-
-
-class SignalFolder(NamedTuple):
-    """Where the signals are, and how they are read."""
-
-    folder: Path
-    selection: ColumnSelection
-    window: int
-    """Samples that a signal must have at least."""
-    sample_rate: float | None = None
-    """Of files that do not say theirs."""
-    resample: float | None = None
-    """The rate that signals and events are brought to."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +38,7 @@ class Recording:
 
 
 def read_rows(
-    table: RecordingTable, columns: Columns, files: SignalFolder, classes: tuple[str, ...] | None = None
+    table: RecordingTable, folder: Path, options: RecordingOptions, classes: tuple[str, ...] | None = None
 ) -> tuple[list[Recording], list[Problem]]:
     """All recordings of the table, each file read once, and all that is wrong with them.
 
@@ -63,21 +48,21 @@ def read_rows(
     seen: dict[Path, int] = {}
     recordings = []
     for row in table.rows:
-        path = _resolved(files.folder / row.cells[columns.file])
-        if row.cells[columns.file] and path in seen:
+        cell = row.cells[options.file]
+        path = _resolved(folder / cell)
+        if cell and path in seen:
             # Its windows could come to lie in two splits.
-            where = f"{table.place} {seen[path]}"
-            reason = f"{columns.file} must not repeat, got {row.cells[columns.file]!r} as on {where}"
+            reason = f"{options.file} must not repeat, got {cell!r} as on {table.place} {seen[path]}"
             problems.append(Problem(row.line, reason))
         seen.setdefault(path, row.line)
-        recording, wrong = _read_row(row, columns, files, classes)
+        recording, wrong = _read_row(row, folder, options, classes)
         recordings.append(recording)
         problems += wrong
     return recordings, problems
 
 
 def _read_row(
-    row: Row, columns: Columns, files: SignalFolder, classes: tuple[str, ...] | None
+    row: Row, folder: Path, options: RecordingOptions, classes: tuple[str, ...] | None
 ) -> tuple[Recording, list[Problem]]:
     problems = []
 
@@ -90,32 +75,28 @@ def _read_row(
             problems.append(Problem(row.line, str(error)))
             return None
 
-    cells = row.cells
-    signal = attempt(_signal, columns.file, cells[columns.file], files)
+    # By option: the columns may have any names.
+    cells = {name: row.cells[column] for name, column in options.table_columns().items()}
+    signal = attempt(_signal, cells["file"], folder, options)
     own_rate = None if signal is None else signal.sample_rate
     steps = None
-    if columns.events is not None and signal is not None:
-        steps = attempt(event_steps, cells[columns.events], len(signal.samples), files.folder)
-    signal, steps = attempt(_at_one_rate, signal, steps, files) or (None, None)
+    if "events" in cells and signal is not None:
+        steps = attempt(event_steps, cells["events"], len(signal.samples), folder)
+    signal, steps = attempt(_at_one_rate, signal, steps, options) or (None, None)
     length = None if signal is None else len(signal.samples)
-    signal = attempt(_windowed, cells[columns.file], signal, files.window)
-    proxy = None if columns.proxy is None else attempt(finite_number, columns.proxy, cells[columns.proxy])
-    condition = None if columns.condition is None else cells[columns.condition]
-    if condition == "":
-        problems.append(Problem(row.line, f"{columns.condition} must not be empty"))
-    recording = Recording(
-        line=row.line,
-        file=cells[columns.file],
-        signal=signal,
-        label=attempt(finite_number, columns.label, cells[columns.label])
+    signal = attempt(_windowed, cells["file"], signal, options.window)
+    proxy = attempt(finite_number, str(options.proxy), cells["proxy"]) if "proxy" in cells else None
+    if cells.get("condition") == "":
+        problems.append(Problem(row.line, f"{options.condition} must not be empty"))
+    label = (
+        attempt(finite_number, options.label, cells["label"])
         if classes is None
-        else attempt(class_number, columns.label, cells[columns.label], classes),
-        proxy=proxy,
-        condition=condition,
-        events=steps,
-        own_rate=own_rate,
-        length=length,
+        else attempt(class_number, options.label, cells["label"], classes)
     )
+    recording = Recording(
+        line=row.line, file=cells["file"], signal=signal, label=label, proxy=proxy, condition=cells.get("condition"),
+        events=steps, own_rate=own_rate, length=length,
+    )  # fmt: skip
     return recording, problems
 
 
@@ -127,26 +108,24 @@ def _resolved(path: Path) -> Path:
         return path
 
 
-def _signal(column: str, cell: str, files: SignalFolder) -> Signal:
+def _signal(cell: str, folder: Path, options: RecordingOptions) -> Signal:
     if not cell:
-        raise ValueError(f"{column} must not be empty")
-    key, columns, time, largest = files.selection
-    return read_signal(files.folder / cell, key, columns=columns, time=time, largest=largest)
+        raise ValueError(f"{options.file} must not be empty")
+    key, columns, time, largest = options.selection()
+    return read_signal(folder / cell, key, columns=columns, time=time, largest=largest)
 
 
 def _at_one_rate(
-    signal: Signal | None, events: npt.NDArray[np.bool_] | None, files: SignalFolder
+    signal: Signal | None, events: npt.NDArray[np.bool_] | None, options: RecordingOptions
 ) -> tuple[Signal | None, npt.NDArray[np.bool_] | None]:
-    """Signal and events at the rate that is asked for; as they are where none is, or nobody knows theirs."""
-    if signal is None or files.resample is None:
+    """Signal and events at the rate that is asked for; as they are if none is, or if their own is not known."""
+    rate = None if signal is None else signal.sample_rate or options.sample_rate
+    if signal is None or rate is None or options.resample is None:
         return signal, events
-    rate = signal.sample_rate or files.sample_rate
-    if rate is None:
-        return signal, events
-    ratio = rate_ratio(rate, files.resample)
-    samples = resampled(signal.samples, ratio, files.selection.largest)
+    ratio = rate_ratio(rate, options.resample)
+    samples = resampled(signal.samples, ratio, options.largest)
     return (
-        signal._replace(samples=samples, sample_rate=files.resample),
+        signal._replace(samples=samples, sample_rate=options.resample),
         None if events is None else resampled_events(events, ratio),
     )
 
@@ -162,55 +141,3 @@ def _windowed(cell: str, signal: Signal | None, window: int) -> Signal | None:
             f"file {cell!r} must have at least one window of {window} samples, got {length}{hint}"
         )
     return signal
-
-
-def common_rate(recordings: list[Recording], problems: list[Problem], given: float | None) -> float | None:
-    """The sample rate of all files, `given` or what most of them say; those that differ become problems.
-
-    Rates that differ by less than a thousandth are one: printed times have few digits.
-    """
-    rates = [(one, one.signal.sample_rate) for one in recordings if one.signal is not None]
-    said = [(recording, rate) for recording, rate in rates if rate is not None]
-    if not said:
-        return given
-    expected = given
-    if expected is None:
-        expected = max(
-            (rate for _, rate in said), key=lambda rate: sum(same_rate(rate, other) for _, other in said)
-        )
-    why = "as most files have" if given is None else "as given"
-    for recording, rate in said:
-        if not same_rate(rate, expected):
-            reason = f"file {recording.file!r} must have sample rate {expected}, {why}, got {rate}"
-            problems.append(
-                Problem(recording.line, f"{reason} (resample={expected:g} brings all to one rate)")
-            )
-    return expected
-
-
-def common_value(
-    recordings: list[Recording],
-    problems: list[Problem],
-    what: str,
-    of: Callable[[Signal], Value | None],
-    given: Value | None,
-    *,
-    told: Callable[[Signal], str] = lambda _: "",
-) -> Value | None:
-    """What all files should say: `given`, or else what most of them say; those that differ become problems.
-
-    Files that do not say it (None) are left alone. `told` has more to say of a file that differs. Most, not the first: one odd file at the top must not
-    make bad rows of all the others.
-    """
-    found = [(recording, of(recording.signal)) for recording in recordings if recording.signal is not None]
-    said = [(recording, value) for recording, value in found if value is not None]
-    if not said:
-        return given
-    expected = Counter(value for _, value in said).most_common(1)[0][0] if given is None else given
-    why = "as most files have" if given is None else "as given"
-    for recording, value in said:
-        if value != expected and recording.signal is not None:
-            more = told(recording.signal)
-            reason = f"file {recording.file!r} must have {what} {expected}, {why}, got {value}{more}"
-            problems.append(Problem(recording.line, reason))
-    return expected

@@ -1,6 +1,6 @@
 """Which columns of a signal file are channels, and which one is the time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,29 @@ class ColumnSelection(NamedTuple):
     time: str | int | bool = True
     largest: int | None = None
 
+    @classmethod
+    def checked(cls, key: str | None, columns: Any, time: Any, largest: int | None) -> "ColumnSelection":
+        """The selection, refused unless columns are a list of names and numbers, and the time is one of them.
+
+        Example:
+            >>> ColumnSelection.checked(None, ["x", 2], True, None).columns
+            ('x', 2)
+        """
+        if not isinstance(time, str | bool):
+            require("time", time, "be a whole number, 0 or more")
+        if columns is None:
+            return cls(key, None, time, largest)
+        arrays = isinstance(columns, list | tuple) and any(isinstance(one, np.ndarray) for one in columns)
+        if not isinstance(columns, list | tuple) or not columns or arrays:
+            raise ValueError(f"columns must be a list of names or numbers, got {columns!r}")
+        for column in columns:
+            if not isinstance(column, str):
+                require("columns", column, "be a whole number, 0 or more")
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"columns must not repeat one, got {columns!r}")
+        chosen = tuple(column if isinstance(column, str) else int(column) for column in columns)
+        return cls(key, chosen, time, largest)
+
 
 class Content(NamedTuple):
     """What a reader found in a file."""
@@ -33,6 +56,17 @@ class Content(NamedTuple):
     """Places of columns that were dates, and are seconds now."""
 
 
+class Signal(NamedTuple):
+    """The channels of one file; all but the samples are None if the file does not say."""
+
+    samples: npt.NDArray[Any]
+    """(T, C); what `read_signal` returns is float32 and finite."""
+    sample_rate: float | None
+    channels: tuple[str, ...] | None
+    time: str | None = None
+    """The time column that told the rate: its name in quotes, or its number."""
+
+
 class Plan(NamedTuple):
     """Places of columns in a file."""
 
@@ -44,49 +78,8 @@ class Plan(NamedTuple):
     @property
     def read(self) -> tuple[int, ...]:
         """All that has to be read."""
-        wanted = {
-            *self.channels,
-            *(() if self.time is None else (self.time,)),
-            *((0,) if self.search else ()),
-        }
-        return tuple(sorted(wanted))
-
-
-class ChosenColumns(NamedTuple):
-    """The channels (T,) or (T, C) of a file, and what its time column tells."""
-
-    array: npt.NDArray[Any]
-    sample_rate: float | None
-    channels: tuple[str, ...] | None
-    time: str | None
-    """The time column as a message would call it."""
-
-
-def checked_columns(columns: Sequence[str | int] | None) -> tuple[str | int, ...] | None:
-    """The argument as a tuple, refused unless it is a list of names and numbers.
-
-    Example:
-        >>> checked_columns(["x", 2])
-        ('x', 2)
-    """
-    if columns is None:
-        return None
-    arrays = isinstance(columns, list | tuple) and any(isinstance(one, np.ndarray) for one in columns)
-    if not isinstance(columns, list | tuple) or not columns or arrays:
-        raise ValueError(f"columns must be a list of names or numbers, got {columns!r}")
-    for column in columns:
-        if not isinstance(column, str):
-            require("columns", column, "be a whole number, 0 or more")
-    if len(set(columns)) < len(columns):
-        raise ValueError(f"columns must not repeat one, got {columns!r}")
-    return tuple(column if isinstance(column, str) else int(column) for column in columns)
-
-
-def checked_time(time: str | int | bool) -> str | int | bool:
-    """The argument, refused if it is a number that no column can have."""
-    if not isinstance(time, str | bool):
-        require("time", time, "be a whole number, 0 or more")
-    return time
+        beside = {*(() if self.time is None else (self.time,)), *((0,) if self.search else ())}
+        return tuple(sorted({*self.channels} | beside))
 
 
 def planned(
@@ -142,19 +135,19 @@ def planned(
     return Plan(chosen, time, search)
 
 
-def chosen_columns(content: Content, selection: ColumnSelection) -> ChosenColumns:
+def chosen_columns(content: Content, selection: ColumnSelection) -> Signal:
     """The channels of what was read, and the rate that its time column tells.
 
     Example:
         >>> table = np.stack([np.arange(9) / 50, np.ones(9)], axis=1)
         >>> found = chosen_columns(Content(table, names=("t", "x")), ColumnSelection())
-        >>> found.array.shape, found.sample_rate, found.channels
+        >>> found.samples.shape, found.sample_rate, found.channels
         ((9, 1), 50.0, ('x',))
     """
     array = content.array
     # Not a signal: whoever wants samples says so.
     if array.ndim not in (1, 2) or array.size == 0 or array.dtype.kind not in "iuf":
-        return ChosenColumns(array, content.sample_rate, content.names, None)
+        return Signal(array, content.sample_rate, content.names)
     array = array.reshape(len(array), -1)
     read = content.read or tuple(range(array.shape[1]))
     width = len(content.names) if content.names is not None else 1 + max(read)
@@ -177,7 +170,7 @@ def chosen_columns(content: Content, selection: ColumnSelection) -> ChosenColumn
     places = [read.index(place) for place in channels]
     if places != list(range(array.shape[1])):
         array = np.take(array, places, axis=1)
-    return ChosenColumns(array, rate, names, called)
+    return Signal(array, rate, names, called)
 
 
 def _is_time(column: Callable[[int], npt.NDArray[Any]], read: tuple[int, ...], counted: bool) -> bool:

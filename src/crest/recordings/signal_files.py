@@ -1,11 +1,12 @@
 """One signal from one file: arrays, tables of numbers or sound, as float32 samples (T, C)."""
 
+import contextlib
 import fnmatch
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,25 +16,8 @@ from crest.recordings.archives import archive_headers, array_header, require_roo
 from crest.recordings.mat_files import mat_arrays, read_mat
 from crest.recordings.optional import optional_module
 from crest.recordings.parquet_files import read_parquet
-from crest.recordings.selection import (
-    ColumnSelection,
-    Content,
-    checked_columns,
-    checked_time,
-    chosen_columns,
-)
+from crest.recordings.selection import ColumnSelection, Content, Signal, chosen_columns
 from crest.recordings.text_files import read_text
-
-
-class Signal(NamedTuple):
-    """What one file holds; all but the samples are None where the file does not say."""
-
-    samples: npt.NDArray[np.float32]
-    """(T, C), finite."""
-    sample_rate: float | None
-    channels: tuple[str, ...] | None
-    time: str | None = None
-    """The time column that told the rate: its name in quotes, or its number."""
 
 
 @door_leaving("columns")
@@ -74,20 +58,27 @@ def read_signal(
         (5, 1)
     """
     path = Path(path)
-    selection = ColumnSelection(key, checked_columns(columns), checked_time(time), largest)
+    selection = ColumnSelection.checked(key, columns, time, largest)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise ValueError(f"file must end in {', '.join(_READERS)}, got {path.name or str(path)!r}")
-    require_file("file", path)
-    try:
+    with reading("file", path):
         found = chosen_columns(reader(path, selection), selection)
+    return found._replace(samples=as_samples(found.samples, path.name))
+
+
+@contextlib.contextmanager
+def reading(what: str, path: Path) -> Iterator[None]:
+    """What goes wrong in the block is a ValueError about this file, but for a package that is missing."""
+    require_file(what, path)
+    try:
+        yield
     except ImportError:
         raise
     except Exception as error:  # damaged files make the readers raise almost anything
         raise ValueError(
-            f"file {path.name!r} cannot be read: {str(error) or type(error).__name__}"
+            f"{what} {path.name!r} cannot be read: {str(error) or type(error).__name__}"
         ) from error
-    return Signal(as_samples(found.array, path.name), found.sample_rate, found.channels, found.time)
 
 
 def require_file(what: str, path: Path) -> None:

@@ -2,17 +2,16 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from crest._base import rng
-from crest._base.arguments import did_you_mean, require, require_choice
+from crest._base.arguments import did_you_mean
 from crest._base.doors import door
+from crest.recordings.options import Division, IdBy
 from crest.recordings.trajectories import Splits, Trajectories
-
-IdBy = Literal["block", "recording"]
 
 
 class Holdout(NamedTuple):
@@ -67,74 +66,53 @@ def split_by_condition(
             f"trajectories must have recording, start and condition in extra, got no {', '.join(missing)}; "
             "name the column: load_recordings(..., condition=...)"
         )
-    is_ood = _of_conditions(trajectories.extra["condition"], ood)
-    return split_rows(
-        trajectories,
-        is_ood,
-        id_fraction=id_fraction,
-        id_by=id_by,
-        gap=gap,
-        seed=seed,
-        standardise=standardise,
-    )
+    division = Division(id_fraction=id_fraction, id_by=id_by, gap=gap, seed=seed, standardise=standardise)
+    return split_rows(trajectories, _of_conditions(trajectories.extra["condition"], ood), division)
 
 
 def split_rows(
     trajectories: Trajectories,
     is_ood: npt.NDArray[np.bool_],
+    division: Division,
     is_id: npt.NDArray[np.bool_] | None = None,
-    *,
-    id_fraction: float = 0.2,
-    id_by: IdBy = "block",
-    gap: float = 1,
-    seed: int = 0,
-    standardise: bool = True,
 ) -> Splits:
-    """Train, ID and OOD windows, where it is known which are OOD, and perhaps which are ID.
+    """Train, ID and OOD windows if it is known which are OOD, and perhaps which are ID.
 
-    Where none is OOD, the ID windows stand in its place too, and `source` says so.
+    If none is OOD, the ID windows stand in its place too, and `source` says so.
 
     Args:
         trajectories: what `load_recordings` returned.
         is_ood: (N,), True where a window is OOD.
-        is_id: (N,), True where it is ID; by default ID is held out of those that are not OOD, by the rest of the arguments,
-            which are those of `split_by_condition`.
-        id_fraction: share that is held out.
-        id_by: how.
-        gap: between training and held-out windows, in window lengths.
-        seed: of what is held out.
-        standardise: whether labels get mean 0 and variance 1 on the training windows.
+        division: how ID is held out of those that are not OOD.
+        is_id: (N,), True where a window is ID; then nothing is drawn.
     """
-    require("id_fraction", id_fraction, "lie in (0, 1)")
-    require("gap", gap, "be 0 or more")
-    require_choice("id_by", id_by, get_args(IdBy))
     seen = trajectories[~is_ood]
-    generator = rng.generator(seed, f"recordings/id by {id_by}")
+    generator = rng.generator(division.seed, f"recordings/id by {division.id_by}")
     recording, start = seen.extra["recording"], seen.extra["start"]
     if is_id is not None:
         held = Holdout(~is_id[~is_ood], is_id[~is_ood], 0)
-    elif id_by == "recording":
-        held = held_out_recordings(recording, id_fraction, generator)
+    elif division.id_by == "recording":
+        held = held_out_recordings(recording, division.id_fraction, generator)
     else:
-        held = held_out_blocks(recording, start, (1 + gap) * seen.x.shape[1], id_fraction, generator)
+        reach = (1 + division.gap) * seen.x.shape[1]
+        held = held_out_blocks(recording, start, reach, division.id_fraction, generator)
     lost = len(seen) - int(held.train.sum()) - int(held.id.sum())
-    notes = {
-        "train": f"train, {lost} windows left out as gaps, {held.whole} recordings too short to be divided",
-        "id": "ID",
-        "ood": "OOD" if is_ood.any() else "ID again, since nothing is OOD",
-    }
     inside = seen[held.id]
     parts = {
-        "train": seen[held.train],
-        "id": inside,
-        "ood": trajectories[is_ood] if is_ood.any() else inside,
+        "train": (
+            seen[held.train],
+            f"train, {lost} windows left out as gaps, {held.whole} recordings too short to be divided",
+        ),
+        "id": (inside, "ID"),
+        "ood": (trajectories[is_ood], "OOD") if is_ood.any() else (inside, "ID again, since nothing is OOD"),
     }
-    parts = {
-        name: dataclasses.replace(part, source=f"{part.source}; {notes[name]}")
-        for name, part in parts.items()
-    }
-    splits = Splits(**parts)
-    return standardised(splits) if standardise and not trajectories.classes else splits
+    splits = Splits(
+        **{
+            name: dataclasses.replace(part, source=f"{part.source}; {note}")
+            for name, (part, note) in parts.items()
+        }
+    )
+    return standardised(splits) if division.standardise and not trajectories.classes else splits
 
 
 def _of_conditions(

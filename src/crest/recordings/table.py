@@ -1,9 +1,9 @@
 """The table that lists recordings: its rows as text, and those that could not be taken apart."""
 
 import csv
-import dataclasses
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,17 +11,6 @@ from crest._base.arguments import did_you_mean
 from crest.recordings.optional import optional_module
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Columns:
-    """Which column of the table holds what; None where there is none."""
-
-    file: str
-    label: str
-    condition: str | None = None
-    events: str | None = None
-    proxy: str | None = None
 
 
 class Row(NamedTuple):
@@ -48,6 +37,11 @@ class RecordingTable(NamedTuple):
     columns: tuple[str, ...]
     rows: list[Row]
     problems: list[Problem]
+
+    @property
+    def size(self) -> int:
+        """Rows, those that could not be taken apart included."""
+        return len({row.line for row in self.rows} | {problem.line for problem in self.problems})
 
 
 def read_table(path: Path) -> RecordingTable:
@@ -79,10 +73,9 @@ def read_table(path: Path) -> RecordingTable:
     return table
 
 
-def require_columns(table: RecordingTable, columns: Columns) -> None:
-    """Raise a ValueError if the table lacks one of the columns, and say which it has."""
-    wanted = dataclasses.asdict(columns)
-    missing = {name: column for name, column in wanted.items() if column not in (None, *table.columns)}
+def require_columns(table: RecordingTable, wanted: Mapping[str, str]) -> None:
+    """Raise a ValueError if the table lacks one of the columns, which are given by option, and say which it has."""
+    missing = {name: column for name, column in wanted.items() if column not in table.columns}
     if missing:
         # Who leaves `file` or `label` away gets a column of the same name.
         named = ", ".join(

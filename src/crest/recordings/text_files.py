@@ -1,6 +1,7 @@
 """Signals as text: numbers in lines, with a separator and a decimal mark that are found out."""
 
 import csv
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -78,15 +79,9 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
             )
         dated = frozenset(place for place, cell in enumerate(head.first) if _DATE.fullmatch(cell))
         plan = planned(selection, head.names, width, dated) if head.first else None
-        # A column of words that nobody asked for is in nobody's way.
+        # Without `columns` everything is read; with it, a column of words that was not asked for is in nobody's way.
         read = None if plan is None or selection.columns is None else plan.read
-        if (
-            plan is not None
-            and read is not None
-            and plan.search
-            and not _is_number(head.first[0], head.delimiter)
-            and 0 not in dated
-        ):
+        if read and plan and plan.search and 0 not in dated and not _is_number(head.first[0], head.delimiter):
             read = tuple(place for place in read if place != 0)
         lines = (line for _, line in _samples(head, dated))
         seconds: dict[int | str, Callable[[str], float]] = {
@@ -120,16 +115,10 @@ def _head(file: Iterable[str]) -> _Head:
     cells = _cells(first[1].lstrip().removeprefix("#"), delimiter)
     # A line that mixes names and numbers is a damaged sample, not a header: the numbers are then refused.
     if any(_is_number(cell, delimiter) for cell in cells):
-        return _Head(delimiter, None, cells, _chained([first, second], lines))
-    sample = [] if second is None else _cells(second[1], delimiter)
-    return _Head(delimiter, tuple(cells), sample, _chained([second], lines))
-
-
-def _chained(
-    begin: list[tuple[int, str] | None], rest: Iterator[tuple[int, str]]
-) -> Iterator[tuple[int, str]]:
-    yield from (line for line in begin if line is not None)
-    yield from rest
+        return _Head(delimiter, None, cells, itertools.chain([first], [second] if second else [], lines))
+    if second is None:
+        return _Head(delimiter, tuple(cells), [], lines)
+    return _Head(delimiter, tuple(cells), _cells(second[1], delimiter), itertools.chain([second], lines))
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:

@@ -76,6 +76,8 @@ def rises_evenly(column: npt.NDArray[Any]) -> bool:
         return False
     times = column.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
+        # Against the line from the first to the last sample, not step by step: the rounding of a printed time counts
+        # twice in a difference of two, and does not add up along the column.
         step = (times[-1] - times[0]) / (len(times) - 1)
         line = times[0] + step * np.arange(len(times))
         return bool(step > 0 and (np.abs(times - line) <= _STRAIGHT * step).all())
@@ -120,6 +122,7 @@ def rate_of_times(times: npt.NDArray[Any], unit: float, what: str) -> float:
         raise ValueError(f"its time column {what} must be finite, got {times[sample]} at sample {sample}")
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.diff(times)
+        # The median, which a few missing samples do not move as they would the mean.
         usual = float(np.median(steps))
         odd = ~(np.abs(steps - usual) <= _UNEVEN * usual)
     if odd.any():
@@ -132,6 +135,8 @@ def rate_of_times(times: npt.NDArray[Any], unit: float, what: str) -> float:
     lasts = float(times[-1] - times[0]) * unit
     if not 0 < lasts < np.inf or not np.isfinite((len(times) - 1) / lasts):
         raise ValueError(f"its time column {what} must rise by steps that have a rate, got {usual!r}")
+    # Each end is off by no more than the steps differ: the rate is known to twice that over the span, and has no more
+    # digits than it can tell.
     doubt = 2 * float(np.abs(steps - usual).max()) / float(times[-1] - times[0])
     return _shortest((len(times) - 1) / lasts, min(doubt, SAME_RATE) + 1e-9)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crest.recordings.signal_files import read_npy, require_file
+from crest.recordings.signal_files import read_npy, reading
 
 _INTERVAL = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
@@ -64,13 +64,8 @@ def event_steps(cell: str, length: int, folder: Path) -> npt.NDArray[np.bool_]:
 
 def _read_mask(path: Path, length: int) -> npt.NDArray[np.bool_]:
     """Boolean steps (T,) of a .npy file, one for each of `length` samples."""
-    require_file("event file", path)
-    try:
+    with reading("event file", path):
         mask = read_npy(path)
-    except Exception as error:  # as with signals: anything may come
-        raise ValueError(
-            f"event file {path.name!r} cannot be read: {str(error) or type(error).__name__}"
-        ) from error
     if mask.dtype != np.bool_ or mask.shape != (length,):
         raise ValueError(
             f"event file {path.name!r} must hold booleans of shape ({length},), got {mask.dtype} {mask.shape}"

@@ -9,6 +9,7 @@ import safetensors.torch
 from commands import Command
 from crest.lab.cli import audit
 from crest.lab.cli.own_model import own_model
+from crest.lab.cli.recordings import RecordingFlags
 from crest.lab.cli.wording import in_words_of
 
 MODEL = """
@@ -70,7 +71,9 @@ def run(folder: Path, model: str = "model.py:make", **changes: object) -> None:
         "condition": "speed",
         "out": folder / "audit.html",
     }
-    audit.audit_model(f"{folder}/{model}", **(options | changes))
+    given = options | changes
+    flags = {name: given.pop(name) for name in RecordingFlags.__dataclass_fields__ if name in given}
+    audit.audit_model(f"{folder}/{model}", recordings=RecordingFlags(**flags), **given)
 
 
 def test_it_says_what_was_found_and_writes_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

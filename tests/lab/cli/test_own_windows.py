@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crest.lab.cli.own_windows import own_windows
-from crest.recordings.gathering import Wanted
+from crest.recordings.options import RecordingOptions
 
 
 @pytest.fixture
@@ -19,15 +19,15 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_windows_are_full(table: Path) -> None:
-    windows, lengths, assumed = own_windows(Wanted(table=table, window=2), whole=False)
+    windows, lengths, assumed = own_windows(table, None, RecordingOptions(window=2), whole=False)
     assert windows.x.shape == (7, 2, 1)
     assert lengths.tolist() == [2] * 7
     assert assumed == ["classes by alphabet, without --class-names: 0 a, 1 b"]
 
 
 def test_whole_recordings_have_zeros_behind_and_their_lengths(table: Path) -> None:
-    wanted = Wanted(table=table, window=1, events="knock", classes=["b", "a", "c"])
-    windows, lengths, assumed = own_windows(wanted, whole=True)
+    options = RecordingOptions(window=1, events="knock", classes=["b", "a", "c"])
+    windows, lengths, assumed = own_windows(table, None, options, whole=True)
     assert windows.x[..., 0].tolist() == [[1, 2, 3, 4, 0, 0], [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 0]]
     assert windows.y.tolist() == [0, 1, 0]
     assert windows.events is not None
@@ -42,7 +42,7 @@ def test_whole_recordings_have_zeros_behind_and_their_lengths(table: Path) -> No
 def test_bad_rows_of_whole_recordings_are_told(table: Path) -> None:
     (table.parent / "1.npy").unlink()
     with pytest.raises(ValueError, match=r"line 3: file .*1\.npy' does not exist"):
-        own_windows(Wanted(table=table, window=1), whole=True)
+        own_windows(table, None, RecordingOptions(window=1), whole=True)
 
 
 def test_given_names_must_hold_every_class_of_the_table(table: Path) -> None:
@@ -51,4 +51,4 @@ def test_given_names_must_hold_every_class_of_the_table(table: Path) -> None:
     with pytest.raises(
         ValueError, match=r", got a, b, and it also has 0\.5, 1\.5, 2\.5, 3\.5, 4\.5 and others$"
     ):
-        own_windows(Wanted(table=table, window=1, classes=["a", "b"]), whole=True)
+        own_windows(table, None, RecordingOptions(window=1, classes=["a", "b"]), whole=True)

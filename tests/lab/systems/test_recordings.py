@@ -90,7 +90,7 @@ def test_it_is_a_system_by_name(table: Path) -> None:
     assert make_system("recordings", table=str(table), window=8) == RecordingsSystem(
         table=str(table), window=8
     )
-    with pytest.raises(ValueError, match=r"^recordings has no parameter wndow; it has table"):
+    with pytest.raises(ValueError, match=r"^recordings has no parameter wndow; it has window"):
         make_system("recordings", table=str(table), wndow=8)
 
 

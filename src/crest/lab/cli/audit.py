@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.output import require_output
 from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first, valid_steps_for
-from crest.lab.cli.recordings import time_column
+from crest.lab.cli.recordings import DEFAULT_FLAGS, RecordingFlags
 from crest.lab.cli.wording import Behind, in_options_of
 
 PAGE = Path("audit.html")
@@ -23,19 +23,9 @@ def audit_model(
     *,
     data: Annotated[Path, Behind("table"), Behind("batches")],
     window: int | None = None,
-    file: str = "file",
-    label: Annotated[str, Behind("targets")] = "label",
-    weights: Path | None = None,
-    signals: Annotated[Path | None, Behind("folder")] = None,
-    sample_rate: float | None = None,
     hop: int | None = None,
-    condition: str | None = None,
-    events: str | None = None,
-    key: str | None = None,
-    columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
-    time: str | None = None,
-    no_time: bool = False,
-    resample: float | None = None,
+    recordings: RecordingFlags = DEFAULT_FLAGS,
+    weights: Path | None = None,
     channels_first: Annotated[bool | None, Parameter(negative="--no-channels-first")] = None,
     classes: bool = False,
     class_names: Annotated[list[str] | None, Parameter(consume_multiple=True), Behind("classes")] = None,
@@ -59,32 +49,10 @@ def audit_model(
     window
         Samples per window: the length that the model was trained on. Default: whole recordings. Where these differ in
         length, zeros are put behind the shorter ones, and the model's forward must take lengths or mask.
-    file
-        Column of the table with the path of the signal.
-    label
-        Column of the table with the target.
-    weights
-        Weights of the model as .safetensors. Left out if the function returns a trained model.
-    signals
-        Folder with the signals. Default: the table's own.
-    sample_rate
-        Samples per second. Default: as the files say, if they do; the audit does not depend on it.
     hop
         Samples from one window to the next. Default: the window.
-    condition
-        Column with the operating condition; errors are then shown by condition.
-    events
-        Column with the event steps, where somebody knows them.
-    key
-        Which array of .npz and .mat files, where they hold several.
-    columns
-        Columns of the signals that are channels, by name or by number from 0. Default: all but the time.
-    time
-        Column of the signals with the time, by name or by number. Default: found out.
-    no_time
-        The signals have no time column.
-    resample
-        Samples per second that all recordings are brought to.
+    weights
+        Weights of the model as .safetensors. Left out if the function returns a trained model.
     channels_first
         Whether the model takes (B, C, T). Default: tried out.
     classes
@@ -111,7 +79,6 @@ def audit_model(
     from crest._audit import audit
     from crest._base.arguments import require
     from crest.lab.cli.own_windows import own_windows
-    from crest.recordings.gathering import Wanted
 
     words_aside(json)
     require("trajectories", trajectories, "be a whole number, 2 or more")
@@ -131,19 +98,15 @@ def audit_model(
         if weights is not None:
             fill_weights(made, weights, unsafe_pickle)
     with console.status("reading the recordings"):
-        wanted = Wanted(
-            table=data, folder=signals, window=1 if window is None else window, hop=hop, sample_rate=sample_rate, file=file, label=label,
-            condition=condition, events=events, key=key, columns=columns, time=time_column(time, no_time), resample=resample,
-            classes=class_names,
-        )  # fmt: skip
-        windows, lengths, assumed = own_windows(wanted, whole=window is None)
+        options = recordings.options(window=window, hop=hop, classes=class_names)
+        windows, lengths, assumed = own_windows(data, recordings.signals, options, whole=window is None)
     # Windows of all recordings, and not of the first ones alone.
     rows = torch.linspace(0, len(windows) - 1, min(trajectories, len(windows))).round().long()
     x = torch.from_numpy(windows.x)[rows]
     if classes and (windows.y != windows.y.round()).any():
         raise ValueError(
             f"label must be a column of classes with --classes, whole numbers from 0, got {float(windows.y.min()):g} to "
-            f"{float(windows.y.max()):g} in {label!r}"
+            f"{float(windows.y.max()):g} in {recordings.label!r}"
         )
     y = torch.from_numpy(windows.y)[rows].to(torch.int64 if classes or windows.classes else torch.float32)
     mask = valid_steps_for(made, lengths)
@@ -156,7 +119,9 @@ def audit_model(
             channels_first=channels_first,
             channels=windows.channels,
             classes=windows.classes or None,
-            conditions=None if condition is None else windows.extra["condition"][rows.numpy()].tolist(),
+            conditions=None
+            if recordings.condition is None
+            else windows.extra["condition"][rows.numpy()].tolist(),
             events=None if windows.events is None else torch.from_numpy(windows.events)[rows],
             features=False if no_features else features,
             head=head,

@@ -1,13 +1,15 @@
 """Somebody's recordings for an audit: windows of them or whole ones, and what is assumed about them, in words."""
 
 import dataclasses
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from crest.recordings.gathering import Gathered, Wanted, gathered_recordings
+from crest.recordings.gathering import Gathered, gathered_recordings
 from crest.recordings.loading import joined, padded
+from crest.recordings.options import RecordingOptions
 from crest.recordings.trajectories import Trajectories
 
 _LISTED = 5
@@ -24,19 +26,21 @@ class OwnWindows(NamedTuple):
     """Sentences."""
 
 
-def own_windows(wanted: Wanted, *, whole: bool) -> OwnWindows:
+def own_windows(table: Path, folder: Path | None, options: RecordingOptions, *, whole: bool) -> OwnWindows:
     """The windows of the recordings.
 
     Args:
-        wanted: which recordings, and how they are read.
+        table: which recordings.
+        folder: of the signals; the table's own by default.
+        options: how they are read.
         whole: whether each recording is one window, with zeros behind the shorter ones.
     """
-    found = gathered_recordings(wanted)
-    assumed = [] if found.classes is None else [_about_classes(found, given=wanted.classes is not None)]
+    found = gathered_recordings(table, folder, options)
+    assumed = [] if found.classes is None else [_about_classes(found, given=options.classes is not None)]
     found = padded(found) if whole else found
     # An audit does not ask for the rate, so nobody need know it.
     windows = joined(dataclasses.replace(found, rate=found.rate or 1.0, silent=[]))
-    lengths = torch.tensor([one.length for one in found.recordings]).clamp(max=found.window)
+    lengths = torch.tensor([one.length for one in found.recordings]).clamp(max=found.options.window)
     if whole:
         assumed.append(_about_lengths(lengths))
     return OwnWindows(windows, lengths[windows.extra["recording"]], assumed)
@@ -44,7 +48,7 @@ def own_windows(wanted: Wanted, *, whole: bool) -> OwnWindows:
 
 def _about_classes(found: Gathered, given: bool) -> str:
     """The classes with their numbers, in words; a ValueError where the given names leave one out that the table has."""
-    column = found.columns.label
+    column = found.options.label
     there = {row.cells[column] for row in found.table.rows if row.cells[column]}
     names = found.classes or ()
     if missing := sorted(there.difference(names)):

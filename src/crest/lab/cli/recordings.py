@@ -5,14 +5,74 @@
 import dataclasses
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from crest.lab.cli.console import console
 from crest.lab.cli.wording import Behind, in_options_of
 
+if TYPE_CHECKING:
+    from crest.recordings.options import RecordingOptions
+
 recordings_app = App(name="recordings", help="Look at your own recordings: a table and a folder of signals.")
+
+
+@Parameter(name="*")
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecordingFlags:
+    """The options of every command that reads recordings. What they become is `RecordingOptions`, which needs NumPy.
+
+    Parameters
+    ----------
+    signals
+        Folder with the signals. Default: the table's own.
+    sample_rate
+        Samples per second of files that do not say it.
+    resample
+        Samples per second that all recordings are brought to.
+    file
+        Column of the table with the path of the signal.
+    label
+        Column of the table with the target: numbers, or names of classes.
+    condition
+        Column with the operating condition.
+    events
+        Column with the event steps, if they are known.
+    key
+        Which array of .npz and .mat files, if they hold several.
+    columns
+        Columns of the signals that are channels, by name or by number from 0. Default: all but the time.
+    time
+        Column of the signals with the time, by name or by number. Default: found out.
+    no_time
+        The signals have no time column.
+    """
+
+    signals: Annotated[Path | None, Behind("folder")] = None
+    sample_rate: float | None = None
+    resample: float | None = None
+    file: str = "file"
+    label: Annotated[str, Behind("targets")] = "label"
+    condition: str | None = None
+    events: str | None = None
+    key: str | None = None
+    columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None
+    time: str | None = None
+    no_time: bool = False
+
+    def options(self, *, window: int | None, **others: Any) -> "RecordingOptions":
+        """What to read and how; without a window each sample is one, which serves to count and to pad."""
+        from crest.recordings.options import RecordingOptions
+
+        if self.no_time and self.time is not None:
+            raise ValueError(f"time must be left out with --no-time, got {self.time!r}")
+        given = {name: value for name, value in vars(self).items() if name not in ("signals", "no_time")}
+        given["time"] = (not self.no_time) if self.time is None else self.time
+        return RecordingOptions(window=1 if window is None else window, **given, **others)
+
+
+DEFAULT_FLAGS = RecordingFlags()
 
 
 @recordings_app.command(name="check")
@@ -20,21 +80,11 @@ def check_table(
     table: Path,
     /,
     *,
-    signals: Annotated[Path | None, Behind("folder")] = None,
     window: int | None = None,
     hop: int | None = None,
-    sample_rate: float | None = None,
-    resample: float | None = None,
-    file: str = "file",
-    label: str = "label",
+    recordings: RecordingFlags = DEFAULT_FLAGS,
     classes: Annotated[bool | None, Parameter(negative="--no-classes")] = None,
-    condition: str | None = None,
-    events: str | None = None,
     proxy: str | None = None,
-    key: str | None = None,
-    columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
-    time: str | None = None,
-    no_time: bool = False,
     ood: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     id_by: Literal["block", "recording"] = "block",
     id_fraction: float = 0.2,
@@ -47,36 +97,14 @@ def check_table(
     ----------
     table
         A .csv or .parquet file with a row for each recording.
-    signals
-        Folder with the signals. Default: the table's own.
     window
         Samples per window. Default: windows are not counted.
     hop
         Samples from one window to the next. Default: the window.
-    sample_rate
-        Samples per second of files that do not say it.
-    resample
-        Samples per second that all recordings are brought to.
-    file
-        Column with the path of the signal.
-    label
-        Column with the target: numbers, or names of classes.
     classes
         The labels are names, or with --no-classes numbers. Default: they are names if none is a number.
-    condition
-        Column with the operating condition.
-    events
-        Column with the event steps.
     proxy
         Column with the smooth cue.
-    key
-        Which array of .npz and .mat files, where they hold several.
-    columns
-        Columns of the signals that are channels, by name or by number from 0. Default: all but the time.
-    time
-        Column of the signals with the time, by name or by number. Default: found out.
-    no_time
-        The signals have no time column.
     ood
         Conditions that would be held out; the split is then tried.
     id_by
@@ -88,20 +116,17 @@ def check_table(
     json
         Print JSON.
     """
-    from crest.recordings.gathering import Wanted, gathered_recordings
-    from crest.recordings.inventory import Division, inventory
+    from crest.recordings.gathering import gathered_recordings
+    from crest.recordings.inventory import inventory
+    from crest.recordings.options import Division
 
-    if ood is not None and (condition is None or window is None):
+    if ood is not None and (recordings.condition is None or window is None):
         raise ValueError("ood must come with --condition and --window, which say what is divided")
-    wanted = Wanted(
-        table=table, folder=signals, window=1 if window is None else window, hop=hop, sample_rate=sample_rate,
-        file=file, label=label, condition=condition, events=events, proxy=proxy, key=key, columns=columns,
-        time=time_column(time, no_time), resample=resample, classes=classes,
-    )  # fmt: skip
-    division = (
-        None if ood is None else Division(ood=tuple(ood), id_by=id_by, id_fraction=id_fraction, gap=gap)
+    options = recordings.options(window=window, hop=hop, proxy=proxy, classes=classes)
+    division = Division(id_by=id_by, id_fraction=id_fraction, gap=gap)
+    found = inventory(
+        gathered_recordings(table, recordings.signals, options), ood, division, cut=window is not None
     )
-    found = inventory(gathered_recordings(wanted), division, cut=window is not None)
     found = dataclasses.replace(
         found,
         problems=[
@@ -119,15 +144,3 @@ def check_table(
             console.print(line, markup=False)
     if found.problems:
         raise SystemExit(1)
-
-
-def time_column(time: str | None, no_time: bool) -> str | bool:
-    """What the options --time and --no-time say, in the words of `load_recordings`.
-
-    Example:
-        >>> time_column(None, no_time=False), time_column("clock", no_time=False), time_column(None, no_time=True)
-        (True, 'clock', False)
-    """
-    if no_time and time is not None:
-        raise ValueError(f"time must be left out with --no-time, got {time!r}")
-    return (not no_time) if time is None else time

@@ -62,6 +62,10 @@ def spellings(command: Callable[..., Any]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name, parameter in inspect.signature(command).parameters.items():
+        # A class of options, as cyclopts spreads it: `RecordingFlags`.
+        if hasattr(parameter.annotation, "__dataclass_fields__"):
+            found |= spellings(parameter.annotation)
+            continue
         option = parameter.kind is inspect.Parameter.KEYWORD_ONLY
         notes = get_args(parameter.annotation)[1:] if get_origin(parameter.annotation) is Annotated else ()
         typed = f"--{name.replace('_', '-')}" if option else name.upper()

@@ -1,21 +1,23 @@
 """One's own recordings as a system: windows of a table's signals in the three splits that a run needs."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crest._base import rng
-from crest._base.arguments import require, require_choice
+from crest._base.arguments import require_choice
 from crest._base.doors import door_leaving
 from crest.lab.systems.base import Sizes
 from crest.recordings.contents import recordings_digest
-from crest.recordings.gathering import Wanted, gathered_recordings
+from crest.recordings.gathering import gathered_recordings
 from crest.recordings.loading import joined
-from crest.recordings.splits import IdBy, split_rows
+from crest.recordings.options import Division, IdBy, RecordingOptions
+from crest.recordings.splits import split_rows
 from crest.recordings.trajectories import Splits, Trajectories
 
 MOST_WINDOWS = 10**9
@@ -24,13 +26,15 @@ MOST_WINDOWS = 10**9
 
 @door_leaving("channels", "columns", "classes", "ood", "id")
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecordingsSystem(Wanted):
+class RecordingsSystem(RecordingOptions):
     """Windows of recordings that a table lists; `ood` and `id` name conditions.
 
-    The other arguments are those of `load_recordings` and `split_by_condition`. The sizes of a run are the most windows that
-    a split may have: those that there are come in random order. The seed also says which windows are held out for ID.
+    The other arguments are the fields of `RecordingOptions` and those of `split_by_condition`. The sizes of a run are the most
+    windows that a split may have: those that there are come in random order. The seed also says which windows are held out for ID.
     """
 
+    table: str | os.PathLike[str]
+    folder: str | os.PathLike[str] | None = None
     content: str = ""
     """Names table and signals as `recordings_digest` does; others are then refused. Empty: whatever is there."""
     ood: Sequence[str] = ()
@@ -43,9 +47,7 @@ class RecordingsSystem(Wanted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require("id_fraction", self.id_fraction, "lie in (0, 1)")
-        require("gap", self.gap, "be 0 or more")
-        require_choice("id_by", self.id_by, get_args(IdBy))
+        self._division(0)
         for name in ("ood", "id"):
             values = getattr(self, name)
             if not isinstance(values, list | tuple) or not all(isinstance(one, str) for one in values):
@@ -56,6 +58,9 @@ class RecordingsSystem(Wanted):
         if both:
             raise ValueError(f"id must name other conditions than ood, got {', '.join(both)} in both")
 
+    def _division(self, seed: int) -> Division:
+        return Division(id_by=self.id_by, id_fraction=self.id_fraction, gap=self.gap, seed=seed)
+
     def digest(self) -> str:
         """Names what table and signals hold now."""
         folder = None if self.folder is None else Path(self.folder)
@@ -63,7 +68,7 @@ class RecordingsSystem(Wanted):
 
     def windows(self) -> Trajectories:
         """All windows, in the order of the table."""
-        return joined(gathered_recordings(self))
+        return joined(gathered_recordings(self.table, self.folder, self))
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
         """Training, ID and OOD windows of one seed, at most as many as `sizes` says, in random order."""
@@ -81,9 +86,7 @@ class RecordingsSystem(Wanted):
         is_ood = self._of(found, "ood") if self.ood else np.zeros(len(found), dtype=np.bool_)
         if (is_ood if is_id is None else is_ood | is_id).all():
             raise ValueError("ood must leave recordings to train on, got none")
-        splits = split_rows(
-            found, is_ood, is_id, id_by=self.id_by, id_fraction=self.id_fraction, gap=self.gap, seed=seed
-        )
+        splits = split_rows(found, is_ood, self._division(seed), is_id)
         # With nothing held out the same windows stand in both places.
         outside = ("ood", sizes.ood) if self.ood else ("id", sizes.id)
         return Splits(
