@@ -78,15 +78,6 @@ def test_json_has_the_verdicts(crest: Command, records: Path, capsys: pytest.Cap
     assert "Report: outputs/report.md" in shown.err
 
 
-def test_pdf(crest: Command, records: Path) -> None:
-    shown, status = crest("report", "main", "--folder", records, "--format", "pdf")
-    assert (status, shown.splitlines()[-1]) == (0, "Report: outputs/report.pdf")
-    content = Path("outputs/report.pdf").read_bytes()
-    assert content.startswith(b"%PDF")
-    # Its opening, verdicts, a table and a chart.
-    assert 1 <= len(re.findall(rb"/Type /Page\b", content)) <= 3
-
-
 def test_png(crest: Command, records: Path) -> None:
     shown, status = crest("report", "main", "theory", "--folder", records, "--format", "png")
     assert (status, shown.splitlines()[-1]) == (0, "Report: outputs/report")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from crest.lab.evidence.shown import Piece
 
-Format = Literal["html", "md", "pdf", "png"]
+Format = Literal["html", "md", "png"]
 
 VERDICT_STYLES = {"holds": "green", "partly": "yellow", "does not hold": "red", "not measured": "dim"}
 TITLE = "crest: where pooled models read, and what re-anchoring them does"
@@ -52,8 +52,8 @@ def report(
     folder
         Where the records are.
     format
-        html: one page that opens offline; md and pdf: one file; png: a folder of pictures. Unless given, by the
-        ending of the output, else html.
+        html: one page that opens offline, and that a browser prints; md: one file; png: a folder of pictures. Default: by
+        the ending of the output, else html.
     output
         Where to write; outputs/report with the format's ending unless given, outputs/trial of a trial.
     quick
@@ -93,10 +93,6 @@ def report(
     place.parent.mkdir(parents=True, exist_ok=True)
     if format == "md":
         formats.write_markdown(pieces, place)
-    elif format == "pdf":
-        from crest.lab.report.paper import write_paper
-
-        write_paper(pieces, place)
     elif format == "png":
         formats.write_png(pieces, place)
     else:
@@ -127,7 +123,7 @@ def report(
 
 def _format_of(format: Format | None, output: Path | None) -> Format:  # noqa: A002
     """The format that was asked for, or that the ending of the file asks for; a ValueError where they differ."""
-    endings: dict[str, Format] = {".html": "html", ".md": "md", ".pdf": "pdf"}
+    endings: dict[str, Format] = {".html": "html", ".md": "md"}
     if output is None:
         return format or "html"
     if format == "png":

@@ -1,4 +1,4 @@
-"""Charts and tables as matplotlib figures, for png and pdf. Needs matplotlib."""
+"""Charts and tables as matplotlib figures, for png. Needs matplotlib."""
 
 import math
 import textwrap
@@ -30,12 +30,12 @@ MARKERS = {
 """matplotlib's letters for plotly's words."""
 
 
-def picture(chart: Chart, *, columns: int = 2, captioned: bool = True) -> Figure:
-    """The chart, at most so many panels to a row, with its caption above unless it stands elsewhere."""
-    columns = min(columns, len(chart.panels))
+def picture(chart: Chart) -> Figure:
+    """The chart, at most two panels to a row, with its caption above."""
+    columns = min(2, len(chart.panels))
     rows = math.ceil(len(chart.panels) / columns)
     width = 6.4 if columns == 1 else 9.6
-    caption = _wrapped(chart.caption, width, 10) if captioned else ""
+    caption = _wrapped(chart.caption, width, 10)
     height = 3.3 * rows + 0.2 * caption.count("\n") + 0.8
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -43,8 +43,7 @@ def picture(chart: Chart, *, columns: int = 2, captioned: bool = True) -> Figure
         _draw(axes, panel)
     for axes in grid[len(chart.panels) :]:
         axes.set_visible(False)
-    if captioned:
-        figure.suptitle(caption, x=0.01, ha="left", fontsize=10, color=INK)
+    figure.suptitle(caption, x=0.01, ha="left", fontsize=10, color=INK)
     _legend(figure, width)
     return figure
 
