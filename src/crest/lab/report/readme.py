@@ -12,6 +12,7 @@ from PIL import Image
 
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.shown import Chart, Piece, Table
+from crest.lab.evidence.stats import Number
 from crest.lab.report.formats import table_markdown
 from crest.lab.report.pictures import picture
 from crest.lab.report.told_claims import claims_that, first_claims
@@ -75,7 +76,7 @@ def regimes_without_help(pieces: Pieces) -> str:
         )
         for row in _rows(_table(pieces, "regimes", "regimes"))
         # A regime whose runs are missing has no change.
-        if row["ΔOOD"].endswith("%") and _percent(row["ΔOOD"]) > -ABOUT_EVEN
+        if isinstance(change := row["ΔOOD"], Number) and _percent(change) > -ABOUT_EVEN
     ]
     header = ("system", "regime", "attention, ID / OOD", "CREST, ID / OOD", "change of the OOD error")
     return _markdown(header, lines)
@@ -84,7 +85,7 @@ def regimes_without_help(pieces: Pieces) -> str:
 def held_load(pieces: Pieces) -> str:
     """The errors on the bearings' held load, readers of the level alone beside the readouts, as a table."""
     lines = [
-        (row["readout"].removesuffix(" *"), row["ID"], row["OOD"], row["seeds"].split("/")[0])
+        (row["readout"].removesuffix(" *"), row["ID"], row["OOD"], _mean(row["seeds"], 0))
         for row in _rows(_table(pieces, "cwru", "cwru"))
         if row["split"] == "held load"
     ]
@@ -181,15 +182,19 @@ def _markdown(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return table_markdown(Table(name="", caption="", header=header, rows=tuple(rows))).strip()
 
 
-def _mean(cell: str) -> str:
-    return cell.partition(" ")[0]
+def _mean(cell: str, digits: int = 3) -> str:
+    """The number of a cell, without its deviation; a dash stays."""
+    return f"{cell.value:.{digits}f}" if isinstance(cell, Number) else cell
 
 
-def _percent(cell: str) -> float:
-    return float(cell.replace("−", "-").removesuffix(" %"))
+def _percent(change: Number) -> int:
+    """As it is shown: a change that rounds to the bar is at the bar."""
+    return round(100 * change.value)
 
 
 def _change(cell: str) -> str:
+    if not isinstance(cell, Number):
+        return cell
     size = _percent(cell)
     word = "even" if abs(size) < ABOUT_EVEN else "better" if size < 0 else "**worse**"
     return f"{word}, {cell}"

@@ -10,6 +10,9 @@ from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
 
+FORMER_FIELDS = ("id_errors", "kept_epoch")
+"""What records had while the epoch kept could be chosen. Every published run kept its last."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Look:
@@ -84,8 +87,6 @@ class Record:
         credit: credit per split ("id", "ood"); empty where nobody knows the events.
         budget: CREST's budget per split; empty for other readouts.
         losses: training loss of each epoch.
-        id_errors: ID error after each epoch, where the rule of the epoch kept asks for it.
-        kept_epoch: the epoch whose weights were scored.
         looks: errors and credit during training, where the spec asks for them.
         deletion: what deleting steps does to the ID error, where the spec asks for it, by what chose them: "credit"
             at the pooling interface, "random", the true "events", and "rated", the readout's own rating
@@ -111,8 +112,6 @@ class Record:
     credit: Mapping[str, CreditMeans]
     budget: Mapping[str, Budget]
     losses: list[float]
-    id_errors: list[float]
-    kept_epoch: int
     looks: list[Look]
     deletion: Mapping[str, DeletionCurve]
     saliency: CreditMeans | None
@@ -147,6 +146,7 @@ class Record:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
         """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
+        fields = {name: value for name, value in fields.items() if name not in FORMER_FIELDS}
         unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             raise ValueError(f"it has {', '.join(unknown)}, which this version of crest does not know")
