@@ -54,20 +54,8 @@ class DeletionCurve:
         return f"DeletionCurve({', '.join(f'{fraction:.3g}: {error:.4g}' for fraction, error in points)})"
 
 
-def highest_rated(ratings: StepScores | StepFlags, fraction: float, mask: StepMask) -> StepMask:
-    """True on the best-rated `fraction` of each trajectory's valid steps, rounded to whole steps.
-
-    Halves round up; among equal ratings the earlier step goes first. Whole numbers are compared as they are.
-
-    Example:
-        >>> highest_rated(torch.tensor([[1.0, 3.0, 2.0, 3.0]]), 0.25, torch.ones(1, 4, dtype=torch.bool))
-        tensor([[False,  True, False, False]])
-    """
-    return _among_the_first(_ranks(ratings, mask), fraction, mask)
-
-
 def _ranks(ratings: StepScores | StepFlags, mask: StepMask) -> Tensor:
-    """The place of each step (B, T), from 0 for the best-rated."""
+    """The place of each step (B, T), from 0 for the best-rated; among equal ratings the earlier step goes first."""
     order = ratings.sort(dim=1, descending=True, stable=True).indices
     if not mask.all():
         # Padding last, whatever stands there: no whole number is lower than all others.
@@ -79,6 +67,7 @@ def _ranks(ratings: StepScores | StepFlags, mask: StepMask) -> Tensor:
 
 
 def _among_the_first(ranks: Tensor, fraction: float, mask: StepMask) -> StepMask:
+    """True on the best `fraction` of each trajectory's valid steps, rounded to whole steps; halves round up."""
     # On the CPU, because MPS has no float64 and float32 would put some products on the wrong side of .5.
     count = (mask.sum(1, keepdim=True).cpu().double() * fraction + 0.5).floor().long().to(mask.device)
     return (ranks < count) & mask

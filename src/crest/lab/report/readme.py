@@ -1,7 +1,6 @@
 """What README and manual show of the records, made by `make pictures`. A test fails when it is stale."""
 
 import dataclasses
-import functools
 import hashlib
 import json
 import sys
@@ -107,11 +106,6 @@ def remedies_by_place(pieces: Pieces) -> str:
     return _markdown(("system, encoder", *remedies), lines)
 
 
-def rule_by_place(pieces: Pieces) -> str:
-    """What the rule picks in each place, and what hindsight would have, as a table."""
-    return _whole(pieces, "remedies", "rule")
-
-
 def picks_by_place(pieces: Pieces) -> str:
     """What the rule picks for an ordinary encoder, what that does to plain attention, and what the best would, as a table."""
     lines = []
@@ -142,29 +136,14 @@ def picks_by_place(pieces: Pieces) -> str:
     return _markdown(header, lines)
 
 
-def verdicts_by_place(pieces: Pieces) -> str:
-    """What the audit says of the models of each place, as a table."""
-    return _whole(pieces, "audit", "verdicts")
+def _whole(experiment: str, name: str) -> Callable[[Pieces], str]:
+    """A function that gives a table of an experiment as the report has it."""
 
+    def shown(pieces: Pieces) -> str:
+        table = _table(pieces, experiment, name)
+        return _markdown(table.header, table.rows) if table.rows else "None so far."
 
-def right_so_far(pieces: Pieces) -> str:
-    """How often the audit is right about the models that are there, as a table."""
-    return _whole(pieces, "audit", "so far")
-
-
-def other_thresholds(pieces: Pieces) -> str:
-    """How often other numbers than the audit's are right if they must speak, as a table."""
-    return _whole(pieces, "audit", "thresholds")
-
-
-def orders_of_models(pieces: Pieces) -> str:
-    """What orders the models by their error in the field, as a table."""
-    return _whole(pieces, "audit", "attributions")
-
-
-def _whole(pieces: Pieces, experiment: str, name: str) -> str:
-    table = _table(pieces, experiment, name)
-    return _markdown(table.header, table.rows) if table.rows else "None so far."
+    return shown
 
 
 def _table(pieces: Pieces, experiment: str, name: str) -> Table:
@@ -216,20 +195,15 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
         verdict: claims_that(verdict) for verdict in ("does not hold", "partly", "holds", "not measured")
     },
     "docs/audit.md": {
-        "so far": right_so_far,
-        "thresholds": other_thresholds,
-        "verdicts": verdicts_by_place,
-        "elsewhere": functools.partial(_whole, experiment="audit", name="elsewhere"),
-        "attributions": orders_of_models,
+        name: _whole("audit", name)
+        for name in ("so far", "thresholds", "verdicts", "elsewhere", "attributions")
     },
     "docs/which_remedy.md": {
-        name: functools.partial(_whole, experiment="remedies", name=name)
-        for name in ("which", "by encoder", "without help")
+        name: _whole("remedies", name) for name in ("which", "by encoder", "without help")
     },
     "docs/remedies.md": {
         "remedies": remedies_by_place,
-        "rule": rule_by_place,
-        "backgrounds": functools.partial(_whole, experiment="remedies", name="backgrounds"),
+        **{name: _whole("remedies", name) for name in ("rule", "backgrounds")},
     },
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }

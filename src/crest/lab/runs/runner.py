@@ -47,7 +47,7 @@ def run(spec: RunSpec, *, data: Path | None = None, checkpoint: Path | str | Non
     place = None if checkpoint is None else Path(checkpoint)
     if place is not None and not place.parent.is_dir():
         raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {checkpoint}")
-    with _ALONE, _one_thread():
+    with _ALONE, one_thread():
         return _run(spec, data, place)
 
 
@@ -128,8 +128,8 @@ def _means(found: Credit | None) -> CreditMeans | None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread inside the block: sums then have one order, and runs side by side do not disturb each other."""
+def one_thread() -> Iterator[None]:
+    """One thread of torch inside the block: sums then have one order, and runs side by side do not disturb each other."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
