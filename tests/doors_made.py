@@ -293,7 +293,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "RunSpec": {
             "system": "gear", "regime": "default", "system_options": {}, "encoder": "pointwise", "encoder_options": {},
             "readout": "crest", "readout_options": {}, "objective": "mse", "objective_options": {}, "remedy": "none",
-            "remedy_options": {}, "seed": 1000, "sizes": crest.lab.systems.Sizes(), "keep": "last", "observe_every": 0,
+            "remedy_options": {}, "seed": 1000, "sizes": crest.lab.systems.Sizes(), "observe_every": 0,
             "measures": ("traces",), "schedule": None,
         },
         "Trajectories": {

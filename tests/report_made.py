@@ -117,12 +117,11 @@ def record(system: str, readout: str, trajectories: int = 3, seed: int = 0, **fi
             "macro_f1",
         )
     }
-    empty |= {name: [] for name in ("losses", "id_errors", "looks")}
+    empty |= {name: [] for name in ("losses", "looks")}
     made = {
         "id": spec.id,
         "spec": spec,
         "score": Score(id=0.1, ood=0.2),
-        "kept_epoch": 1,
         "peak_memory": 1.0,
         "traces": Traces(channels=["angle", "load"], sample_rate=10.0, rows=rows),
     }

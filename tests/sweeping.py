@@ -50,8 +50,6 @@ def made_up(spec: RunSpec, **changes: Any) -> Record:
         credit={"id": means, "ood": means},
         budget={},
         losses=[1.0],
-        id_errors=[],
-        kept_epoch=1,
         looks=[],
         deletion={},
         saliency=None,

@@ -54,7 +54,7 @@ def test_training_sees_it(name: str) -> None:
             "pointwise", "mean", channels=splits.train.x.shape[2], seed=0, front=remedy.front()
         )
         schedule = Schedule(epochs=1, batch=8)
-        fit(model, splits.train, splits.id, schedule=schedule, seed=0, augmentation=augmentation)
+        fit(model, splits.train, schedule=schedule, seed=0, augmentation=augmentation)
         weights.append(model.head.weight.detach().clone())
     assert torch.equal(*weights) == (name in ("none", "high_pass"))
 

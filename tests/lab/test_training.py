@@ -14,7 +14,7 @@ from crest.lab.encoders import ENCODERS
 from crest.lab.evaluation import model_error, score
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import Batch, Objective, squared_errors
-from crest.lab.training import SCHEDULES, History, Schedule, fit
+from crest.lab.training import SCHEDULES, Schedule, fit
 from crest.readouts import READOUTS, REFERENCES
 from crest.recordings import Splits, Trajectories, load_recordings, split_by_condition
 from toy import toy
@@ -26,8 +26,8 @@ def made(encoder: str = "pointwise", readout: str = "mean", seed: int = 1000) ->
     return make_model(encoder, readout, channels=2, seed=seed)
 
 
-def trained(model: Model, schedule: Schedule = SHORT, seed: int = 1000, **options: Any) -> History:
-    return fit(model, toy(), toy(seed=1), schedule=schedule, seed=seed, **options)
+def trained(model: Model, schedule: Schedule = SHORT, seed: int = 1000, **options: Any) -> list[float]:
+    return fit(model, toy(), schedule=schedule, seed=seed, **options)
 
 
 def bits(model: Model) -> dict[str, Tensor]:
@@ -58,39 +58,17 @@ def test_fit_is_never_handed_the_ood_split() -> None:
     assert list(parameters) == [
         "model",
         "train",
-        "validation",
         "schedule",
         "seed",
         "objective",
         "augmentation",
-        "keep",
         "observer",
         "observe_every",
     ]
     hints = typing.get_type_hints(fit)
-    assert [name for name in parameters if hints[name] is Trajectories] == ["train", "validation"]
+    assert [name for name in parameters if hints[name] is Trajectories] == ["train"]
     assert Splits not in hints.values()
     assert all(part.kind not in (part.VAR_KEYWORD, part.VAR_POSITIONAL) for part in parameters.values())
-
-
-class Sealed(Trajectories):
-    def tensors(self) -> Any:
-        raise AssertionError("the validation set was read")
-
-    def __getitem__(self, rows: Any) -> Any:
-        raise AssertionError("the validation set was read")
-
-    def __len__(self) -> int:
-        raise AssertionError("the validation set was read")
-
-
-def test_validation_is_read_only_for_the_best_epoch() -> None:
-    fields = {field.name: getattr(toy(), field.name) for field in dataclasses.fields(Trajectories)}
-    sealed = Sealed(**fields)
-    history = fit(made(), toy(), sealed, schedule=SHORT, seed=1000)
-    assert history.id_errors == []
-    with pytest.raises(AssertionError, match="the validation set was read"):
-        fit(made(), toy(), sealed, schedule=SHORT, seed=1000, keep="best_id")
 
 
 # -- the observer
@@ -113,13 +91,12 @@ def hostile(epoch: int, seen: Model) -> None:
     seen.readout = seen.encoder  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("keep", ["last", "best_id"])
 @pytest.mark.parametrize("readout", ["crest", "attention"])
-def test_an_observer_cannot_change_anything(readout: str, keep: typing.Literal["last", "best_id"]) -> None:
+def test_an_observer_cannot_change_anything(readout: str) -> None:
     alone, watched = made("local", readout), made("local", readout)
     before = torch.get_rng_state()
-    first = trained(alone, keep=keep)
-    second = trained(watched, keep=keep, observer=hostile)
+    first = trained(alone)
+    second = trained(watched, observer=hostile)
     assert same(bits(alone), bits(watched))
     assert first == second
     assert torch.equal(torch.get_rng_state(), before)
@@ -165,8 +142,8 @@ def test_what_the_observer_sees() -> None:
 def test_every_readout_trains_on_the_same_batches_in_the_same_order(readout: str) -> None:
     spies = [Spy(), Spy()]
     for name, spy in zip(("mean", readout), spies, strict=True):
-        history = trained(made("pointwise", name), objective=spy)
-        assert len(history.losses) == 3
+        losses = trained(made("pointwise", name), objective=spy)
+        assert len(losses) == 3
     assert spies[0].batches == spies[1].batches
 
 
@@ -181,7 +158,7 @@ def test_the_order_does_not_depend_on_the_encoder_or_torchs_own_state(encoder: s
 
 def test_an_epoch_shows_every_trajectory_once() -> None:
     spy = Spy()
-    fit(made(), toy(20), toy(), schedule=Schedule(epochs=2, batch=8), seed=1000, objective=spy)
+    fit(made(), toy(20), schedule=Schedule(epochs=2, batch=8), seed=1000, objective=spy)
     assert [len(labels) for labels in spy.batches] == [8, 8, 4, 8, 8, 4]
     expected = sorted(toy(20).tensors().y.tolist())
     first, second = (list(itertools.chain(*spy.batches[start : start + 3])) for start in (0, 3))
@@ -220,50 +197,24 @@ class Turning(Objective):
         return (model(batch.x) - wanted).square().mean()
 
 
-def test_best_id_keeps_the_epoch_with_the_lowest_validation_error() -> None:
+def test_the_weights_are_those_of_the_last_epoch() -> None:
     states: dict[int, dict[str, Tensor]] = {}
     model = made()
-    history = trained(
+    trained(
         model,
         Schedule(epochs=6, batch=8, learning_rate=0.005),
         objective=Turning(),
-        keep="best_id",
         observer=lambda epoch, seen: states.update({epoch: bits(seen)}),
     )
-    assert len(history.id_errors) == 6
-    assert history.kept_epoch == 2
-    assert history.id_errors.index(min(history.id_errors)) + 1 == history.kept_epoch
-    assert same(bits(model), states[history.kept_epoch])
-    assert model_error(model, toy(seed=1)) == min(history.id_errors)
-
-
-def test_last_keeps_the_last_epoch_and_best_id_trains_no_differently() -> None:
-    states: dict[int, dict[str, Tensor]] = {}
-    schedule = Schedule(epochs=6, batch=8, learning_rate=0.005)
-    last, best = made(), made()
-    history = trained(
-        last, schedule, objective=Turning(), observer=lambda epoch, seen: states.update({epoch: bits(seen)})
+    assert same(bits(model), states[6])
+    assert model_error(model, toy(seed=1)) > min(
+        model_error(_with(made(), state), toy(seed=1)) for state in states.values()
     )
-    assert history.kept_epoch == 6
-    assert same(bits(last), states[6])
-    chosen = trained(best, schedule, objective=Turning(), keep="best_id")
-    assert chosen.losses == history.losses
-    assert same(bits(best), states[2])
 
 
-class Still(Objective):
-    """Moves nothing."""
-
-    def loss(self, model: Model, batch: Batch) -> Tensor:
-        return 0 * model(batch.x).sum()
-
-
-def test_the_first_of_equally_good_epochs_is_kept() -> None:
-    history = trained(
-        made(), Schedule(epochs=3, batch=8, weight_decay=0.0), objective=Still(), keep="best_id"
-    )
-    assert len(set(history.id_errors)) == 1
-    assert history.kept_epoch == 1
+def _with(model: Model, state: dict[str, Tensor]) -> Model:
+    model.load_state_dict(state)
+    return model.eval()
 
 
 # -- the loop itself
@@ -273,17 +224,17 @@ def test_the_first_of_equally_good_epochs_is_kept() -> None:
 def test_training_lowers_the_loss(encoder: str) -> None:
     model = made(encoder)
     before = model_error(model, toy(seed=1))
-    history = trained(model, Schedule(epochs=12, batch=8))
-    assert len(history.losses) == 12
+    losses = trained(model, Schedule(epochs=12, batch=8))
+    assert len(losses) == 12
     # The statistics of a batch of eight are noise to the CNN's normalisation, in training only.
-    assert history.losses[-1] < (0.4 if encoder == "cnn" else 0.2) * history.losses[0]
+    assert losses[-1] < (0.4 if encoder == "cnn" else 0.2) * losses[0]
     assert model_error(model, toy(seed=1)) < 0.5 * before
 
 
 @pytest.mark.parametrize("readout", [*READOUTS, *REFERENCES])
 def test_every_readout_learns(readout: str) -> None:
-    history = trained(made("pointwise", readout), Schedule(epochs=12, batch=8))
-    assert history.losses[-1] < 0.5 * history.losses[0]
+    losses = trained(made("pointwise", readout), Schedule(epochs=12, batch=8))
+    assert losses[-1] < 0.5 * losses[0]
 
 
 def test_the_model_is_left_in_evaluation_mode_and_the_caller_gets_no_surprise() -> None:
@@ -307,8 +258,8 @@ def test_the_loss_of_an_epoch_is_the_mean_over_trajectories() -> None:
         def loss(self, model: Model, batch: Batch) -> Tensor:
             return 0 * model(batch.x).sum() + len(batch.y)
 
-    history = fit(made(), toy(20), toy(), schedule=SHORT, seed=1000, objective=Counting())
-    assert history.losses == pytest.approx([(8 * 8 + 8 * 8 + 4 * 4) / 20] * 3)
+    losses = fit(made(), toy(20), schedule=SHORT, seed=1000, objective=Counting())
+    assert losses == pytest.approx([(8 * 8 + 8 * 8 + 4 * 4) / 20] * 3)
 
 
 class SpiedCycle(torch.optim.lr_scheduler.OneCycleLR):
@@ -331,7 +282,7 @@ def test_the_cycle_ends_with_the_last_update(
 ) -> None:
     monkeypatch.setattr(torch.optim.lr_scheduler, "OneCycleLR", SpiedCycle)
     schedule = Schedule(epochs=3, batch=batch, learning_rate=0.01)
-    fit(made(), toy(n), toy(), schedule=schedule, seed=1000)
+    fit(made(), toy(n), schedule=schedule, seed=1000)
     cycle = SpiedCycle.made.pop()
     assert cycle.total_steps == len(cycle.used) == updates
     assert cycle.used[-1] == pytest.approx(0.01 / 25e4)
@@ -441,22 +392,15 @@ def test_an_objectives_own_refusal_is_passed_on() -> None:
 
 def test_the_reference_needs_events() -> None:
     with pytest.raises(ValueError, match="train must have events for EventWindowReadout"):
-        fit(made(readout="event_window"), toy(events=False), toy(), schedule=SHORT, seed=1000)
+        fit(made(readout="event_window"), toy(events=False), schedule=SHORT, seed=1000)
 
 
 def test_data_without_events_and_proxy_can_be_learned() -> None:
     bare = toy(events=False, proxy=False)
-    history = fit(made(readout="crest"), bare, bare, schedule=SHORT, seed=1000, keep="best_id")
-    assert len(history.losses) == len(history.id_errors) == 3
+    assert len(fit(made(readout="crest"), bare, schedule=SHORT, seed=1000)) == 3
 
 
 # -- the doors
-
-
-@pytest.mark.unchecked
-def test_an_unknown_rule_lists_the_choices() -> None:
-    with pytest.raises(ValueError, match="keep must be one of last, best_id, got 'best_ood'"):
-        trained(made(), keep="best_ood")
 
 
 def test_observe_every_is_checked() -> None:
@@ -507,15 +451,8 @@ def test_recordings_with_names_for_labels_train_a_classifier(tmp_path: Path) -> 
     data = load_recordings(tmp_path / "table.csv", window=24, sample_rate=1, label="state", condition="speed")
     splits = split_by_condition(data, ood="fast", id_by="recording")
     model = make_model("pointwise", "crest", channels=1, seed=1000, outputs=len(data.classes))
-    fit(
-        model,
-        splits.train,
-        splits.id,
-        schedule=Schedule(epochs=20, learning_rate=1e-2),
-        seed=1000,
-        keep="best_id",
-    )
+    fit(model, splits.train, schedule=Schedule(epochs=20, learning_rate=1e-2), seed=1000)
     assert score(model, splits).ood < 0.1
     number = make_model("pointwise", "crest", channels=1, seed=1000)
     with pytest.raises(ValueError, match=r"an output for each of the 2 classes of train \(ok, worn\), got 1"):
-        fit(number, splits.train, splits.id, schedule=SHORT, seed=1000)
+        fit(number, splits.train, schedule=SHORT, seed=1000)

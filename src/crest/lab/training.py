@@ -4,15 +4,13 @@ import copy
 import dataclasses
 import math
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from crest._base import rng
-from crest._base.arguments import require, require_choice, require_fields
+from crest._base.arguments import require, require_fields
 from crest._base.doors import door
-from crest.lab.evaluation import model_error
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, CrossEntropy, MeanSquaredError, Objective
 from crest.recordings import Trajectories
@@ -60,46 +58,31 @@ OWN_SCHEDULE = Schedule(epochs=60)  # our choice: docs/choices.md#schedules
 """That of encoders which are somebody's own code."""
 
 
-class History(NamedTuple):
-    """What training left behind."""
-
-    losses: list[float]
-    """Mean training loss of each epoch."""
-    id_errors: list[float]
-    """ID error after each epoch, where the rule asks for it."""
-    kept_epoch: int
-    """The epoch whose weights the model has now, counted from 1."""
-
-
 def fit(
     model: Model,
     train: Trajectories,
-    validation: Trajectories,
     *,
     schedule: Schedule,
     seed: int,
     objective: Objective | None = None,
     augmentation: Augmentation | None = None,
-    keep: Literal["last", "best_id"] = "last",
     observer: Observer | None = None,
     observe_every: int = 1,
-) -> History:
-    """Train the model in place, and leave it in evaluation mode.
+) -> list[float]:
+    """Train the model in place, and leave it in evaluation mode; the mean training loss of each epoch.
+
+    The weights are those of the last epoch: nothing is chosen by looking at other data.
 
     Args:
         model: trained in place. Its input scale is set from `train`.
         train: what the loss sees.
-        validation: in-distribution trajectories, read only where `keep` asks for the best epoch.
         schedule: length and speed.
         seed: of the order of the batches, which depends on nothing else but the number of trajectories.
         objective: what to minimise; unless given, the mean squared error, or the cross-entropy of a model of classes.
         augmentation: changes the signals of each training batch.
-        keep: "last": the weights after the last epoch; "best_id": those of the epoch with the lowest error on
-            `validation`, the first of them if several.
         observer: see `Observer`.
         observe_every: epochs between two looks; it also looks before training and after the last epoch.
     """
-    require_choice("keep", keep, ("last", "best_id"))
     require("observe_every", observe_every, "be a whole number, 1 or more")
     objective = objective or (CrossEntropy() if model.outputs > 1 else MeanSquaredError())
     if train.classes and model.outputs != len(train.classes):
@@ -118,8 +101,7 @@ def fit(
     )
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, schedule.learning_rate, total_steps=updates)
     order = rng.torch_generator(seed, "batches")
-    history = History([], [], schedule.epochs)
-    best, best_state = math.inf, model.state_dict()
+    losses: list[float] = []
     _look(observer, 0, model)
     for epoch in range(1, schedule.epochs + 1):
         model.train()
@@ -137,19 +119,12 @@ def fit(
             total += loss.item() * len(rows)
         if not math.isfinite(total):
             raise ArithmeticError(f"training diverged: the loss is {total} in epoch {epoch}")
-        history.losses.append(total / len(seen.y))
+        losses.append(total / len(seen.y))
         if epoch % observe_every == 0 or epoch == schedule.epochs:
             _look(observer, epoch, model)
-        if keep == "best_id":
-            history.id_errors.append(model_error(model, validation))
-            if history.id_errors[-1] < best:
-                best, best_state = history.id_errors[-1], copy.deepcopy(model.state_dict())
-                history = history._replace(kept_epoch=epoch)
-    if keep == "best_id":
-        model.load_state_dict(best_state)
     objective.finish(model, everything)
     model.eval()
-    return history
+    return losses
 
 
 def _shuffled(n: int, batch: int, order: torch.Generator) -> Iterator[Tensor]:

@@ -43,8 +43,8 @@ def test_help_answers_without_torch_and_numpy() -> None:
         (("run", "main", "--folder", "pyproject.toml"), "crest: --folder must be a folder"),
         (("run", "main", "--cluster", "here"), "crest: --cluster must be like tcp://host:8786, got 'here'"),
         (("status", "--folder", "pyproject.toml"), "crest: --folder must be a folder"),
-        (("report", "--output", "x.foo"), "crest: --output must end in .html or .md or .pdf, got 'x.foo'"),
-        (("report", "--output", "x.md", "--format", "pdf"), "crest: --output must end in .pdf, got 'x.md'"),
+        (("report", "--output", "x.foo"), "crest: --output must end in .html or .md, got 'x.foo'"),
+        (("report", "--output", "x.md", "--format", "html"), "crest: --output must end in .html, got 'x.md'"),
         (("report", "--output", "pyproject.toml/x.md"), "crest: --output must be in a folder, got the file"),
         (("data", "fetch", "cwru", "--from-dir", "gone"), "crest: --from-dir must be a folder with the .mat"),
         (

@@ -3,7 +3,6 @@ import re
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from commands import Command, explored, sections
 from crest.lab.cli.console import TRIAL, words_aside
@@ -76,27 +75,6 @@ def test_json_has_the_verdicts(crest: Command, records: Path, capsys: pytest.Cap
         ("cross", False),
     }
     assert "Report: outputs/report.md" in shown.err
-
-
-def test_pdf(crest: Command, records: Path) -> None:
-    shown, status = crest("report", "main", "--folder", records, "--format", "pdf")
-    assert (status, shown.splitlines()[-1]) == (0, "Report: outputs/report.pdf")
-    content = Path("outputs/report.pdf").read_bytes()
-    assert content.startswith(b"%PDF")
-    # Its opening, verdicts, a table and a chart.
-    assert 1 <= len(re.findall(rb"/Type /Page\b", content)) <= 3
-
-
-def test_png(crest: Command, records: Path) -> None:
-    shown, status = crest("report", "main", "theory", "--folder", records, "--format", "png")
-    assert (status, shown.splitlines()[-1]) == (0, "Report: outputs/report")
-    pictures = sorted(Path("outputs/report").iterdir())
-    # Without the studies, theory has its tables alone.
-    names = ["main-main.png", "main-seeds.png", "theory-dilution.png", "theory-saliency.png"]
-    assert [path.name for path in pictures] == names
-    for path in pictures:
-        with Image.open(path) as image:
-            assert (image.format, min(image.size) > 50) == ("PNG", True)
 
 
 @pytest.mark.parametrize("shape", ["missing", "empty", "of another experiment", "not a folder"])

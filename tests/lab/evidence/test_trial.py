@@ -71,7 +71,7 @@ def test_a_trial_is_repeated_by_the_command_of_a_trial(trials: Store) -> None:
 
 
 def test_cells_that_only_look_like_a_change_stay() -> None:
-    table = Table(name="", caption="", header=("a", "b"), rows=(("+5 %", Comparison("+5 %")),))
+    table = Table(name="", caption="", header=("a", "b"), rows=(("+5 %", Comparison("+5 %", 0.05)),))
     assert as_trial(Shown(tables=(table,)), []).tables[0].rows == (("+5 %", "trial"),)
 
 

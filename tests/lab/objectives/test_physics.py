@@ -55,7 +55,7 @@ def test_the_residual_teaches_the_encoder_and_its_own_map() -> None:
     plain = MeanSquaredError().loss(model, data).item()
     assert objective.loss(model, data).item() > plain
     first = objective.loss(model, data).item()
-    fit(model, toy(16), toy(8), schedule=Schedule(epochs=20, batch=8), seed=0, objective=objective)
+    fit(model, toy(16), schedule=Schedule(epochs=20, batch=8), seed=0, objective=objective)
     assert objective.loss(model, data).item() < first / 2
     assert objective.reader is not None
     assert objective.reader.weight.abs().max().item() > 0

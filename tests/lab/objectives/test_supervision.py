@@ -81,7 +81,7 @@ def test_weight_zero_is_plain_squared_error_to_the_bit() -> None:
     models = []
     for objective in (MeanSquaredError(), EventAuxiliary(weight=0.0)):
         model = make_model("local", "attention", channels=2, seed=1000)
-        fit(model, toy(), toy(seed=1), schedule=Schedule(epochs=2, batch=8), seed=1000, objective=objective)
+        fit(model, toy(), schedule=Schedule(epochs=2, batch=8), seed=1000, objective=objective)
         models.append(model)
     for name, value in models[0].state_dict().items():
         assert torch.equal(value, models[1].state_dict()[name]), name
@@ -93,7 +93,7 @@ def test_event_supervision_raises_the_event_mass_of_attention() -> None:
         model = make_model("pointwise", "attention", channels=2, seed=1000)
         start = copy.deepcopy(model)
         objective = EventAuxiliary(weight=weight)
-        fit(model, toy(), toy(seed=1), schedule=Schedule(epochs=15, batch=8), seed=1000, objective=objective)
+        fit(model, toy(), schedule=Schedule(epochs=15, batch=8), seed=1000, objective=objective)
         x, _, events, _ = toy(seed=2).tensors()
         mass[weight] = (model.readout.step_weights(model.features(x)) * events).sum(1).mean().item()
         mass["start"] = (start.readout.step_weights(start.features(x)) * events).sum(1).mean().item()

@@ -314,12 +314,30 @@ def test_the_contents_open_and_close_on_a_phone(visit: Callable[..., Any]) -> No
     assert visit(WIDE).locator(".toc details").evaluate("(box) => box.open")
 
 
-def test_printing_draws_every_chart(visit: Callable[..., Any], tmp_path: Path) -> None:
-    tab = visit()
+def test_printing_draws_every_chart_as_wide_as_the_paper(visit: Callable[..., Any], tmp_path: Path) -> None:
+    tab = visit(color_scheme="dark")
     tab.evaluate("dispatchEvent(new Event('beforeprint'))")
     until(tab, "[...document.querySelectorAll('.chart')].every((div) => div.dataset.drawn)")
+    widths = "[...document.querySelectorAll('.js-plotly-plot')].map((plot) => plot._fullLayout.width)"
+    until(tab, f"{widths}.every((width) => width <= 680)")
+    # Ink on white, whatever the screen has.
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     tab.pdf(path=tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    until(tab, f"{widths}.some((width) => width > 680)")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+
+
+def test_a_printed_page_has_no_controls_and_tables_that_keep_to_it(visit: Callable[..., Any]) -> None:
+    tab = visit(680)
+    tab.emulate_media(media="print")
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    for hidden in (".toc", ".theme", ".choices", ".steps", ".filters"):
+        assert tab.locator(f"{hidden}:visible").count() == 0, hidden
+    tables = tab.locator(".scroll table:visible")
+    assert tables.count() >= 2
+    assert tables.evaluate_all("(all) => Math.max(...all.map((one) => one.offsetWidth))") <= 680
 
 
 def test_claims_are_filtered_by_verdict(visit: Callable[..., Any]) -> None:

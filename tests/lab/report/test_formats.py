@@ -2,17 +2,13 @@ import dataclasses
 import re
 from pathlib import Path
 
-import pytest
-
-from crest.lab.evidence.shown import Shown
 from crest.lab.report.formats import (
     markdown,
     table_markdown,
     verdict_table,
     write_markdown,
-    write_png,
 )
-from report_made import chart, piece, table
+from report_made import piece, table
 
 
 def test_a_table_in_markdown_has_as_many_cells_in_every_row() -> None:
@@ -35,7 +31,7 @@ def test_a_piece_in_markdown_says_what_is_there_and_what_is_missing() -> None:
         "4 of 4 runs",
         "`crest run main`",
         "A note.",
-        "`main-credit`",
+        "`credit`",
     ):
         assert part in text
     assert (
@@ -62,17 +58,3 @@ def test_verdicts_of_all_pieces_are_in_one_table() -> None:
     assert len(found.rows) == 10
     assert found.rows[1] == ("0: so does ID", "0.08", "—", "—", "—", "—", "not measured", "Table 1")
     assert verdict_table([]) is None
-
-
-def test_a_png_for_each_chart_and_table(tmp_path: Path) -> None:
-    shown = Shown(tables=(table("errors"), table("credit")), charts=(chart("credit"),))
-    paths = write_png([piece("one", shown=shown)], tmp_path / "new" / "folder")
-    assert sorted(path.name for path in paths) == ["one-credit-table.png", "one-credit.png", "one-errors.png"]
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
-
-
-def test_pictures_of_one_name_are_refused_before_any_is_written(tmp_path: Path) -> None:
-    shown = Shown(charts=(chart("credit"), chart("credit")))
-    with pytest.raises(ValueError, match=r"got one-credit\.png twice"):
-        write_png([piece("one", shown=shown)], tmp_path / "png")
-    assert not (tmp_path / "png").exists()

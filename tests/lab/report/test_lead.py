@@ -1,17 +1,23 @@
-from crest.lab.evidence.shown import Shown, Table
+from crest.lab.evidence.shown import Comparison, Shown, Table
 from crest.lab.report.lead import lead_of
 from report_made import chart, piece
 
 
 def main_table(*changes: str) -> Table:
     rows = tuple(
-        (system, "CREST", change) for system, change in zip(("SG-Drive", "Impact"), changes, strict=False)
+        (system, "CREST", change if change == "trial" else Comparison(change, -0.5))
+        for system, change in zip(("SG-Drive", "Impact"), changes, strict=False)
     )
     return Table(name="main", caption="", header=("system", "readout", "ΔOOD"), rows=rows)
 
 
 def test_numbers_come_from_the_tables_and_the_claims() -> None:
-    cross = Table(name="cross", caption="", header=("place", "lower on"), rows=(("a", "5/5"), ("b", "1/3")))
+    cross = Table(
+        name="cross",
+        caption="",
+        header=("place", "lower on"),
+        rows=(("a", Comparison("5/5", 1)), ("b", Comparison("1/3", 1 / 3))),
+    )
     pieces = [
         piece("main", shown=Shown(tables=(main_table("−51 %", "−66 %"),))),
         piece("cross", shown=Shown(tables=(cross,))),

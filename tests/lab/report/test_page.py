@@ -172,3 +172,13 @@ def test_words_lead_to_their_meaning() -> None:
 
 def test_the_page_is_small() -> None:
     assert len(page([piece()], records(), title="All").encode()) < 1_500_000
+
+
+def test_the_page_is_printed_by_a_style_sheet_of_its_own() -> None:
+    shown = page([piece()], [], title="A report")
+    printed = shown[shown.index("@media print {") :]
+    hidden = printed[: printed.index("{ display: none; }")]
+    assert all(name in hidden for name in (".toc", ".theme", ".choices", ".steps", ".filters"))
+    assert "figure" in printed[: printed.index("{ break-inside: avoid; }")]
+    assert ".scroll, .scroll[data-right] { overflow: visible;" in printed
+    assert 'addEventListener("beforeprint"' in shown

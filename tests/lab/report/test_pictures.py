@@ -3,14 +3,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from crest._pages.colours import COLOURS, SYMBOLS
 from crest.lab.evidence.shown import Chart
-from crest.lab.report.pictures import MARKERS, picture, table_picture
-from report_made import bar_panel, chart, line_panel, table
+from crest.lab.report.pictures import MARKERS, picture
+from report_made import bar_panel, chart, line_panel
 
 
 def legend_words(figure: Figure) -> list[str]:
@@ -55,25 +54,7 @@ def test_every_symbol_has_a_letter() -> None:
 def test_dollars_are_no_formulas(tmp_path: Path) -> None:
     shown = chart(panels=(line_panel("costs $1 and $2_"),))
     picture(dataclasses.replace(shown, caption="$x_$ {")).savefig(tmp_path / "chart.png")
-    rows = (("$a_$", "$", "$$"),)
-    table_picture(dataclasses.replace(table(), rows=rows)).savefig(tmp_path / "table.png")
     assert (tmp_path / "chart.png").stat().st_size > 5_000
-
-
-def test_no_two_cells_of_a_table_overlap_and_none_leaves_the_page() -> None:
-    cells = tuple(f"cell {number} with a good many words, so that it is wrapped" for number in range(3))
-    figure = table_picture(dataclasses.replace(table(), rows=(cells, ("a", "b", "c"))))
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    texts = figure.axes[0].texts
-    boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
-    words = " ".join(text.get_text() for text in texts)
-    assert all(cell.split(", ")[0] in words for cell in cells)
-    for place, box in enumerate(boxes):
-        assert box.x0 >= 0
-        assert box.x1 <= figure.bbox.x1
-        assert box.y0 >= 0
-        assert not any(box.overlaps(other) for other in boxes[place + 1 :]), texts[place].get_text()
 
 
 def test_a_chart_without_series_can_be_drawn() -> None:

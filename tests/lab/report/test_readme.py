@@ -20,15 +20,11 @@ from crest.lab.report.readme import (
     chart_digest,
     charts,
     held_load,
-    orders_of_models,
     pieces_of,
     place_table,
     regimes_without_help,
     remedies_by_place,
-    right_so_far,
-    rule_by_place,
     stale,
-    verdicts_by_place,
     with_results,
     write,
 )
@@ -173,7 +169,7 @@ def test_the_manual_has_every_remedy_in_every_place_and_one_pick_in_each(pieces:
     assert len(rows) == 15
     assert all(row.count("*") == 1 for row in rows)
     assert rows[0].startswith("| SG-Drive, pointwise | 0.100 / 0.400")
-    assert len(rule_by_place(pieces).splitlines()) == 2 + 15
+    assert len(PAGES["docs/remedies.md"]["rule"](pieces).splitlines()) == 2 + 15
 
 
 def test_the_readme_shows_what_the_rule_picks_and_what_that_does(pieces: dict[str, Piece]) -> None:
@@ -203,11 +199,12 @@ def _without_rows(shown: Shown) -> Shown:
 
 
 def test_the_manual_shows_how_often_the_audit_is_right(pieces: dict[str, Piece]) -> None:
-    rows = verdicts_by_place(pieces).splitlines()
+    shown = PAGES["docs/audit.md"]
+    rows = shown["verdicts"](pieces).splitlines()
     assert len(rows) == 2 + 10
     assert rows[2].startswith("| SG-Drive, pointwise | 40 |")
-    assert right_so_far(pieces).splitlines()[4].startswith("| both |")
-    orders = orders_of_models(pieces).splitlines()
+    assert shown["so far"](pieces).splitlines()[4].startswith("| both |")
+    orders = shown["attributions"](pieces).splitlines()
     assert len(orders) == 2 + 8
     assert orders[-1].startswith("| tslens, WinTSR")
 

@@ -32,8 +32,6 @@ _RECORD = Record(
     credit={"id": _MEANS, "ood": _MEANS},
     budget={"id": Budget(epsilon=0.1, alpha=0.9, width=7.5, tail=0.2, selected=0.11)},
     losses=[1.0, 0.5],
-    id_errors=[],
-    kept_epoch=2,
     looks=[Look(epoch=1, score=Score(id=0.2, ood=0.5), credit=None)],
     deletion={},
     saliency=None,

@@ -61,6 +61,15 @@ def test_neutral_values_are_of_parameters_that_exist() -> None:
         naming.canonical_json(values)
 
 
+def test_what_is_gone_stays_in_the_names_of_runs_and_is_read_at_its_value_alone() -> None:
+    assert all(not set(values) & parameters(name) for name, values in naming.FORMER.items())
+    made = spec()
+    assert made._canonical()["keep"] == "last"
+    assert RunSpec.from_dict({**made.to_dict(), "keep": "last"}) == made
+    with pytest.raises(ValueError, match="keep"):
+        RunSpec.from_dict({**made.to_dict(), "keep": "best_id"})
+
+
 # -- growth, tried out
 
 BEFORE = spec().id
@@ -114,14 +123,14 @@ def test_a_new_keyword_is_left_out_at_its_neutral_value(
 def test_fields_of_every_value_can_be_left_out(owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stands for a new field: an old one that is declared neutral drops out of the hash."""
     changed = {
-        "RunSpec": spec(keep="best_id"),
+        "RunSpec": spec(observe_every=2),
         "Sizes": spec(sizes=Sizes(train=32)),
         "Schedule": spec(schedule=Schedule(epochs=60, learning_rate=1e-2, clip=2.0)),
         "CrestConfig": spec(readout_options={"config": {"sigma": 5.0}}),
         "GearSystem": spec(system_options={"teeth": 9}),
     }[owner]
     neutral = {
-        "RunSpec": {"keep": "best_id"},
+        "RunSpec": {"observe_every": 2},
         "Sizes": {"train": 32},
         "Schedule": {"clip": 2.0},
         "CrestConfig": {"sigma": 5.0},

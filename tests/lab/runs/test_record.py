@@ -6,7 +6,7 @@ import pytest
 
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.packed import line_of
-from crest.lab.runs.record import Look, Record
+from crest.lab.runs.record import FORMER_FIELDS, Look, Record
 from crest.lab.runs.store import Store
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
 from toy import tiny_spec
@@ -39,8 +39,6 @@ def record(**changes: object) -> Record:
         credit={"id": CREDIT, "ood": dataclasses.replace(CREDIT, cie=0.75)},
         budget={"id": Budget(epsilon=0.1, alpha=0.7, width=0.5, tail=0.2, selected=0.15)},
         losses=[1.0, 0.5],
-        id_errors=[0.2, 0.1],
-        kept_epoch=2,
         looks=[
             Look(epoch=0, score=Score(id=1.0, ood=2.0), credit=CREDIT),
             Look(epoch=2, score=Score(id=0.1, ood=0.4), credit=None),
@@ -151,7 +149,7 @@ def test_a_record_of_an_older_crest_says_what_it_lacks() -> None:
 
 def test_a_record_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        record().kept_epoch = 1  # type: ignore[misc]
+        record().peak_memory = 1.0  # type: ignore[misc]
 
 
 # -- growth
@@ -213,4 +211,4 @@ def test_fields_that_were_added_since_have_a_default() -> None:
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     }
     published = json.loads((Path(__file__).parent / "published.json").read_text())["record"]
-    assert needed <= set(published) <= {field.name for field in fields}
+    assert needed <= set(published) <= {*FORMER_FIELDS, *(field.name for field in fields)}

@@ -28,7 +28,7 @@ from crest.recordings import Splits, Trajectories
 from toy import TINY, tiny_spec
 
 NUMBERS = (
-    "score", "credit", "budget", "losses", "kept_epoch", "looks", "deletion", "saliency", "traces",
+    "score", "credit", "budget", "losses", "looks", "deletion", "saliency", "traces",
     "exchange", "reanchored",
 )  # fmt: skip
 
@@ -47,7 +47,6 @@ def test_every_readout_leaves_a_whole_record(readout: str) -> None:
     assert set(record.credit) == {"id", "ood"}
     assert set(record.budget) == ({"id", "ood"} if readout == "crest" else set())
     assert len(record.losses) == 2
-    assert record.kept_epoch == 2
     assert record.looks == []
     assert (record.deletion, record.saliency, record.traces) == ({}, None, None)
     assert Record.from_dict(json.loads(record.to_json())) == record
@@ -107,7 +106,7 @@ def test_what_is_measured_beside_changes_no_other_number() -> None:
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_the_same_spec_gives_the_same_bits(encoder: str) -> None:
-    spec = tiny_spec(encoder=encoder, keep="best_id", observe_every=1)
+    spec = tiny_spec(encoder=encoder, observe_every=1)
     first = run(spec)
     torch.manual_seed(77)
     np.random.seed(3)
@@ -211,9 +210,8 @@ def test_a_run_leaves_torchs_state_alone() -> None:
     assert torch.is_grad_enabled()
 
 
-@pytest.mark.parametrize("keep", ["last", "best_id"])
-def test_looking_changes_nothing(keep: str) -> None:
-    quiet, watched = (numbers(run(tiny_spec(keep=keep, observe_every=every))) for every in (0, 1))
+def test_looking_changes_nothing() -> None:
+    quiet, watched = (numbers(run(tiny_spec(observe_every=every))) for every in (0, 1))
     assert watched.pop("looks") != quiet.pop("looks")
     assert watched == quiet
 
@@ -262,24 +260,22 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
     fit: Callable[..., Any] = runner.fit
 
-    def watched(model: Any, train: Any, validation: Any, **options: Any) -> Any:
+    def watched(model: Any, train: Any, **options: Any) -> Any:
         start = {name: value.clone() for name, value in model.state_dict().items()}
-        calls.append({"start": start, "train": train, "validation": validation, **options})
-        return fit(model, train, validation, **options)
+        calls.append({"start": start, "train": train, **options})
+        return fit(model, train, **options)
 
     monkeypatch.setattr(runner, "fit", watched)
     return calls
 
 
-def test_fit_gets_training_and_id_and_never_ood(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_gets_training_data_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = spied(monkeypatch)
     run(tiny_spec())
     splits = splits_of(tiny_spec())
     np.testing.assert_array_equal(calls[0]["train"].x, splits.train.x)
-    np.testing.assert_array_equal(calls[0]["validation"].x, splits.id.x)
     handed = [value.x for value in calls[0].values() if isinstance(value, Trajectories)]
-    assert len(handed) == 2
-    assert not any(np.array_equal(x, splits.ood.x) for x in handed)
+    assert len(handed) == 1
     assert calls[0]["observer"] is None
 
 
@@ -288,13 +284,12 @@ def test_the_spec_reaches_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = tiny_spec(
         objective="group_dro",
         objective_options={"step": 0.3, "groups": 3},
-        keep="best_id",
         schedule=Schedule(epochs=3, batch=4, learning_rate=1e-3),
         seed=1005,
     )
     record = run(spec)
     call = calls[0]
-    assert (call["schedule"], call["seed"], call["keep"]) == (spec.schedule, 1005, "best_id")
+    assert (call["schedule"], call["seed"]) == (spec.schedule, 1005)
     assert (call["objective"].step, call["objective"].groups) == (0.3, 3)
     assert len(record.losses) == 3
 
@@ -311,21 +306,6 @@ def test_all_readouts_of_a_seed_start_alike(monkeypatch: pytest.MonkeyPatch) -> 
         for name in first["start"]:
             if name.startswith(("encoder.", "head.")):
                 assert torch.equal(call["start"][name], first["start"][name]), name
-
-
-def test_the_kept_epoch_is_recorded() -> None:
-    spec = tiny_spec(
-        keep="best_id",
-        schedule=Schedule(epochs=6, batch=8, learning_rate=0.05),
-        readout="mean",
-        observe_every=1,
-    )
-    record = run(spec)
-    by_epoch = {look.epoch: look.score for look in record.looks if look.epoch > 0}
-    best = min(by_epoch, key=lambda epoch: by_epoch[epoch].id)
-    assert record.kept_epoch == best
-    assert record.kept_epoch < 6
-    assert record.score == by_epoch[best]
 
 
 def test_without_known_events_there_is_no_credit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,7 +426,6 @@ def test_a_run_of_classes_is_measured_in_every_way(readout: str, tmp_path: Path)
         objective="cross_entropy",
         readout=readout,
         observe_every=1,
-        keep="best_id",
         measures=MEASURES,
     )
     record = run(spec, checkpoint=tmp_path / "model.safetensors")

@@ -49,12 +49,7 @@ def test_the_encoders_schedule_unless_given() -> None:
 
 def test_defaults() -> None:
     plain = spec()
-    assert (plain.regime, plain.encoder, plain.objective, plain.keep) == (
-        "default",
-        "pointwise",
-        "mse",
-        "last",
-    )
+    assert (plain.regime, plain.encoder, plain.objective) == ("default", "pointwise", "mse")
     assert (plain.sizes, plain.observe_every, plain.measures) == (Sizes(), 0, ())
 
 
@@ -138,7 +133,6 @@ def test_a_bad_field_is_refused_by_name(change: dict[str, Any], message: str) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keep": "best_ood"}, "keep must be one of last, best_id, got 'best_ood'"),
         ({"seed": 1.0}, r"seed must be a whole number, 0 or more, got 1\.0"),
         ({"seed": True}, "seed must be a whole number, 0 or more, got True"),
         ({"observe_every": True}, "observe_every must be a whole number, 0 or more, got True"),
@@ -200,7 +194,7 @@ def test_the_stem_is_readable(change: dict[str, Any], stem: str) -> None:
     "one",
     [
         spec(readout_options={"budget": 0.25, "config": {"sigma": 4.0}}),
-        spec(system="impact", regime="hard_contact", keep="best_id"),
+        spec(system="impact", regime="hard_contact"),
         *(spec(readout=name) for name in [*READOUTS, *REFERENCES]),
         *(
             spec(objective=name, readout="attention")
@@ -249,7 +243,6 @@ DISTINCT: list[dict[str, Any]] = [
     {"schedule": Schedule(epochs=1, learning_rate=1e-3)},
     {"schedule": Schedule(epochs=1, weight_decay=1e-3)},
     {"schedule": Schedule(epochs=1, clip=2.0)},
-    {"keep": "best_id"},
     {"observe_every": 2},
     {"measures": ("traces",)},
     {"measures": ("deletion", "traces")},
@@ -311,7 +304,7 @@ def test_every_field_is_among_those() -> None:
         {"system_options": {"teeth": 12}},
         {"schedule": SCHEDULES["pointwise"]},
         {"sizes": Sizes(train=1024)},
-        {"regime": "default", "objective": "mse", "keep": "last"},
+        {"regime": "default", "objective": "mse"},
         {"measures": ()},
     ],
 )
@@ -409,7 +402,6 @@ def test_the_data_depend_on_system_seed_and_sizes_alone() -> None:
         {"objective": "group_dro"},
         {"objective": "group_dro", "objective_options": {"step": 0.02}},
         {"schedule": Schedule(epochs=1)},
-        {"keep": "best_id"},
         {"observe_every": 2},
         {"measures": ("traces",)},
     ]
@@ -440,7 +432,7 @@ def test_the_data_depend_on_system_seed_and_sizes_alone() -> None:
         tiny_spec(),
         spec(schedule=Schedule(epochs=3, batch=7, learning_rate=1e-3)),
         spec(readout_options={"budget": 0.25, "config": {"sigma": 4.0}}, encoder_options={"hidden": 8}),
-        spec(objective="group_dro", objective_options={"step": 0.3}, keep="best_id", observe_every=3),
+        spec(objective="group_dro", objective_options={"step": 0.3}, observe_every=3),
         spec(measures=("saliency", "deletion")),
         spec(system="cwru", regime="bearing", system_options={"folder": "data", "steps": 512}),
     ],

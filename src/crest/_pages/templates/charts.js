@@ -7,6 +7,7 @@ const crest = (() => {
   const middle = matchMedia("(max-width: 70rem)");
   const coarse = matchMedia("(pointer: coarse)");
   const listeners = [];
+  let paper = false;
 
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -59,7 +60,7 @@ const crest = (() => {
   }
 
   function arranged(div, figure) {
-    const places = figure.layout.meta[narrow.matches ? "narrow" : middle.matches ? "middle" : "wide"];
+    const places = figure.layout.meta[narrow.matches ? "narrow" : middle.matches || paper ? "middle" : "wide"];
     const change = { ...places.change, height: places.height, uirevision: "kept", ...themed(figure.layout) };
     change["margin.l"] = narrow.matches ? 48 : 64;
     change["font.size"] = narrow.matches ? 12 : 13;
@@ -89,7 +90,6 @@ const crest = (() => {
     { rootMargin: "600px 0px" },
   );
   waiting.forEach((div) => observer.observe(div));
-  addEventListener("beforeprint", () => [...waiting].forEach(drawNow));
 
   const redraw = () => listeners.forEach((draw) => draw());
   const button = document.getElementById("theme");
@@ -103,6 +103,21 @@ const crest = (() => {
   dark.addEventListener("change", () => { label(); redraw(); });
   narrow.addEventListener("change", redraw);
   middle.addEventListener("change", redraw);
+
+  // Paper is white, and narrower than most windows: charts are drawn for it, and afterwards for the window again.
+  let theme = "";
+  function printing(on) {
+    if (on && !paper) theme = root.dataset.theme ?? "";
+    paper = on;
+    root.dataset.theme = on ? "light" : theme;
+    root.classList.toggle("paper", on);
+    [...waiting].forEach(drawNow);
+    redraw();
+    // At once, and not by plotly's own listener: the browser takes the picture when this function returns.
+    document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.relayout(plot, { autosize: true }));
+  }
+  addEventListener("beforeprint", () => printing(true));
+  addEventListener("afterprint", () => printing(false));
   label();
 
   const contents = document.querySelector(".toc details");

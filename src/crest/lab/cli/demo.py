@@ -30,10 +30,12 @@ def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False)
 
     from crest.lab.demo import DEMO, QUICK_DEMO, DemoFolder
     from crest.lab.demo.steps import moved_by_low_pass
+    from crest.lab.runs.runner import one_thread
 
     settings = QUICK_DEMO if quick else DEMO
     made = DemoFolder(output or (TRIAL_OUTPUT if quick else OUTPUT), settings, anew=anew)
-    with _one_thread(), _told(settings.trainings * settings.epochs) as (step, tell, after_epoch):
+    # Layers this small gain little from more threads, and on a busy machine more of them wait for each other.
+    with one_thread(), _told(settings.trainings * settings.epochs) as (step, tell, after_epoch):
         step("Recordings")
         data = made.data(tell)
         step("A network as people write it")
@@ -80,19 +82,6 @@ def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False)
 
 def _print(said: object) -> None:
     console.print(str(said), markup=False, soft_wrap=True)
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread for torch: layers this small gain little from more, and on a busy machine more of them wait for each other."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @contextlib.contextmanager

@@ -1,5 +1,7 @@
 """Progress of a sweep: a bar on a terminal, plain lines elsewhere."""
 
+import abc
+
 from rich.console import Group
 from rich.live import Live
 from rich.progress import (
@@ -39,7 +41,31 @@ def reason(text: str) -> str:
     return error[0] if len(error) == 1 else f"{error[0]} ... {error[-1]}"
 
 
-class Lines(Listener):
+class _Sentences(Listener, abc.ABC):
+    """What is said of a run, in one sentence; where it is shown is the children's to know."""
+
+    @abc.abstractmethod
+    def say(self, run_id: str, text: str, *, settles: bool = False, style: str = "") -> None:
+        """Show a sentence about a run, which is not in progress any more; `settles`: nor will it be again."""
+
+    def waiting(self, run_id: str) -> None:
+        """Say that another process does this run."""
+        self.say(run_id, f"{run_id}  another process is at it")
+
+    def died(self, run_id: str) -> None:
+        """Say that this run is tried again."""
+        self.say(run_id, f"{run_id}  its process died, trying again")
+
+    def done(self, record: Record) -> None:
+        """Show the finished run."""
+        self.say(record.id, line(record), settles=True)
+
+    def failed(self, run_id: str, text: str) -> None:
+        """Say that this run failed, and why."""
+        self.say(run_id, f"{run_id}  failed: {reason(text)}", settles=True, style="red")
+
+
+class Lines(_Sentences):
     """Prints a plain line for each thing that happens, with the number of settled runs."""
 
     def __init__(self, total: int) -> None:
@@ -52,8 +78,8 @@ class Lines(Listener):
     def __exit__(self, *error: object) -> None:
         """Do nothing: lines leave nothing to clean up."""
 
-    def say(self, text: str, *, settles: bool = False) -> None:
-        """Print a line; `settles` counts one run as settled."""
+    def say(self, run_id: str, text: str, *, settles: bool = False, style: str = "") -> None:  # noqa: ARG002
+        """Print a line, without colour."""
         self.settled += settles
         console.print(f"[{self.settled}/{self.total}] {text}", markup=False)
 
@@ -61,24 +87,8 @@ class Lines(Listener):
         """Count it without a line, because a resumed sweep may find hundreds."""
         self.settled += 1
 
-    def waiting(self, run_id: str) -> None:
-        """Say that another process does this run."""
-        self.say(f"{run_id}  another process is at it")
 
-    def died(self, run_id: str) -> None:
-        """Say that this run is tried again."""
-        self.say(f"{run_id}  its process died, trying again")
-
-    def done(self, record: Record) -> None:
-        """Show the finished run."""
-        self.say(line(record), settles=True)
-
-    def failed(self, run_id: str, text: str) -> None:
-        """Say that this run failed, and why."""
-        self.say(f"{run_id}  failed: {reason(text)}", settles=True)
-
-
-class Bar(Listener):
+class Bar(_Sentences):
     """Shows a bar with the runs done, the total and the time left, and below it the runs in progress."""
 
     def __init__(self, total: int) -> None:
@@ -110,9 +120,12 @@ class Bar(Listener):
         names = [Text(f"  {name}", style="dim") for name in self.running]
         self.live.update(Group(self.bar, *names))
 
-    def _settled(self, run_id: str) -> None:
+    def say(self, run_id: str, text: str, *, settles: bool = False, style: str = "") -> None:
+        """Print the sentence above the bar."""
+        console.print(text, markup=False, style=style)
         self.running = [name for name in self.running if name != run_id]
-        self.bar.advance(self.task)
+        if settles:
+            self.bar.advance(self.task)
         self._show()
 
     def found(self, run_id: str) -> None:  # noqa: ARG002
@@ -120,29 +133,10 @@ class Bar(Listener):
         task = self.bar.tasks[0]
         self.bar.update(self.task, total=(task.total or 0) - 1)
 
-    def waiting(self, run_id: str) -> None:
-        """Say that another process does this run."""
-        console.print(f"{run_id}  another process is at it", markup=False)
-
     def started(self, run_id: str) -> None:
         """Show it below the bar."""
         self.running.append(run_id)
         self._show()
-
-    def died(self, run_id: str) -> None:
-        """Say that this run is tried again."""
-        self.running = [name for name in self.running if name != run_id]
-        console.print(f"{run_id}  its process died, trying again", markup=False)
-
-    def done(self, record: Record) -> None:
-        """Show the finished run above the bar."""
-        console.print(line(record), markup=False)
-        self._settled(record.id)
-
-    def failed(self, run_id: str, text: str) -> None:
-        """Say above the bar that this run failed, and why."""
-        console.print(f"{run_id}  failed: {reason(text)}", markup=False, style="red")
-        self._settled(run_id)
 
 
 def progress(total: int) -> Lines | Bar:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from crest.lab.cli.console import TRIAL, console, print_json, words_aside
-from crest.lab.cli.output import require_output, require_place
+from crest.lab.cli.output import require_output
 from crest.lab.cli.runs import (
     ELSEWHERE,
     RESULTS,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from crest.lab.evidence.shown import Piece
 
-Format = Literal["html", "md", "pdf", "png"]
+Format = Literal["html", "md"]
 
 VERDICT_STYLES = {"holds": "green", "partly": "yellow", "does not hold": "red", "not measured": "dim"}
 TITLE = "crest: where pooled models read, and what re-anchoring them does"
@@ -52,8 +52,8 @@ def report(
     folder
         Where the records are.
     format
-        html: one page that opens offline; md and pdf: one file; png: a folder of pictures. Unless given, by the
-        ending of the output, else html.
+        html: one page that opens offline, and that a browser prints or saves as pictures; md: tables and verdicts. Default:
+        by the ending of the output, else html.
     output
         Where to write; outputs/report with the format's ending unless given, outputs/trial of a trial.
     quick
@@ -89,16 +89,10 @@ def report(
             f"folder must have records of {', '.join(names) or 'the catalog'}, got none in {folder}: {what_to_do}"
         )
     stem = "trial" if quick else "report"
-    place = output or Path("outputs") / (stem if format == "png" else f"{stem}.{format}")
+    place = output or Path("outputs") / f"{stem}.{format}"
     place.parent.mkdir(parents=True, exist_ok=True)
     if format == "md":
         formats.write_markdown(pieces, place)
-    elif format == "pdf":
-        from crest.lab.report.paper import write_paper
-
-        write_paper(pieces, place)
-    elif format == "png":
-        formats.write_png(pieces, place)
     else:
         from crest.lab.report.page import page
 
@@ -127,12 +121,9 @@ def report(
 
 def _format_of(format: Format | None, output: Path | None) -> Format:  # noqa: A002
     """The format that was asked for, or that the ending of the file asks for; a ValueError where they differ."""
-    endings: dict[str, Format] = {".html": "html", ".md": "md", ".pdf": "pdf"}
+    endings: dict[str, Format] = {".html": "html", ".md": "md"}
     if output is None:
         return format or "html"
-    if format == "png":
-        require_place("output", output)
-        return format
     require_output("output", output, list(endings) if format is None else [f".{format}"])
     return endings[output.suffix.lower()]
 

@@ -7,31 +7,26 @@ option, `NAME` of what has no option. Where a function behind a command has anot
 says so with `Behind`. Errors in the file of a study are told in its own words: `id_by = "recording"`.
 """
 
+import ast
+import contextlib
 import errno
 import inspect
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
-from cyclopts import CoercionError, CycloptsError, Parameter, UnusedCliTokensError
+from cyclopts import CoercionError, CycloptsError, MissingArgumentError, Parameter, UnusedCliTokensError
 
-# What reads a signal file says what was wrong with the options there; other sentences begin with them.
-_SUBJECT = re.compile(
-    r"(?P<before>^|cannot be read: )(?P<names>\w+(?:, \w+)*)(?P<rest>(?: of \w+)? (?:must|is|has)\b)",
-    re.ASCII,
-)
-# A call, as in `crest.HighPass("level", channels_first=True)`, is code to be copied.
+# A call, as in `crest.HighPass("level", channels_first=True)`, is code to be copied. Advice stands in the middle of a
+# sentence that a module far from here words, so it is found by its form: `name=`, and a Python value behind it.
 _KEYWORD = re.compile(
-    r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)="
-    r"(?P<value>'[^']*'|\[(?:'[^']*'|\d+)(?:, (?:'[^']*'|\d+))*\]|[\w.]*\w)?",
-    re.ASCII,
+    r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[['\w][^\]]*\]|[\w.]*\w)?", re.ASCII
 )
-_ITEM = re.compile(r"'([^']*)'|(\d+)", re.ASCII)
+# What reads a signal file says behind these words what was wrong with the options there.
+_UNREADABLE = "cannot be read: "
 
-# Versions of cyclopts quote differently.
-_MISSING = re.compile(r"^Command .+ parameter \"?(?P<name>[\w-]+)\"? requires an argument\.")
 _KINDS = {int: "a whole number", float: "a number"}
 
 _REASONS = {
@@ -109,11 +104,11 @@ def in_words_of_parser(error: CycloptsError) -> str:
     if isinstance(error, CoercionError) and error.token is not None and error.target_type in _KINDS:
         typed = error.token.keyword or "a value"
         return f"{typed} must be {_KINDS[error.target_type]}, got {error.token.value!r}."
-    return _MISSING.sub(_must_be_given, str(error).rstrip())
-
-
-def _must_be_given(found: re.Match[str]) -> str:
-    return f"{found['name']} must be given{', with a value' if found['name'].startswith('-') else ''}."
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        name = error.keyword or error.argument.name
+        guess = str(error).partition("requires an argument.")[2].rstrip()
+        return f"{name} must be given{', with a value' if name.startswith('-') else ''}.{guess}"
+    return str(error).rstrip()
 
 
 def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = True) -> str:
@@ -133,29 +128,43 @@ def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = 
     """
     typed = spellings(command)
 
-    def subject(found: re.Match[str]) -> str:
-        names = found["names"].split(", ")
-        if (found["before"] == "" and not begins) or not all(name in typed for name in names):
+    def keyword(name: str, value: Any) -> str | None:
+        option = typed.get(name)
+        if option is None or value is True or value is None:
+            return option
+        if value is False:
+            return f"--no-{option.removeprefix('--')}"
+        return f"{option} {shlex.join(map(str, value if isinstance(value, list) else [value]))}"
+
+    before, _, last = sentence.rpartition(_UNREADABLE)
+    if before:
+        sentence = f"{before}{_UNREADABLE}{_with_subject(last, typed)}"
+    elif begins:
+        sentence = _with_subject(sentence, typed)
+    return _with_keywords(sentence, keyword)
+
+
+def _with_subject(sentence: str, typed: Mapping[str, str]) -> str:
+    """The sentence with the arguments that it begins with, one or several, as they are typed."""
+    for verb in (" of ", " must ", " is ", " has "):
+        subject, found, rest = sentence.partition(verb)
+        if found and all(name in typed for name in subject.split(", ")):
+            return f"{', '.join(typed[name] for name in subject.split(', '))}{verb}{rest}"
+    return sentence
+
+
+def _with_keywords(sentence: str, spelt: Callable[[str, Any], str | None]) -> str:
+    """The sentence with every `name=value` as `spelt` has it; what it has no words for stays, and so do calls."""
+
+    def replaced(found: re.Match[str]) -> str:
+        if not found["name"]:
             return found[0]
-        return f"{found['before']}{', '.join(typed[name] for name in names)}{found['rest']}"
+        value = found["value"]
+        with contextlib.suppress(ValueError, SyntaxError):
+            value = None if value is None else ast.literal_eval(value)
+        return spelt(found["name"], value) or found[0]
 
-    def keyword(found: re.Match[str]) -> str:
-        name, value = found["name"], found["value"]
-        option = typed.get(name) if name else None
-        if option is None:
-            return found[0]
-        if value in ("True", "False"):
-            return option if value == "True" else f"--no-{option.removeprefix('--')}"
-        if value is not None and value.startswith("["):
-            return f"{option} {shlex.join(map(str, _items(value)))}"
-        return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
-
-    return _KEYWORD.sub(keyword, _SUBJECT.sub(subject, sentence))
-
-
-def _items(value: str) -> list[str | int]:
-    """What a list of names and numbers holds that a message spells in Python."""
-    return [int(number) if number else name for name, number in _ITEM.findall(value)]
+    return _KEYWORD.sub(replaced, sentence)
 
 
 def in_words_of_study(sentence: str) -> str:
@@ -169,16 +178,8 @@ def in_words_of_study(sentence: str) -> str:
 
     keys = {key: key for section in STUDY_KEYS.values() for key in section} | {"folder": "signals"}
 
-    def keyword(found: re.Match[str]) -> str:
-        key, value = keys.get(found["name"] or ""), found["value"]
-        if key is None or value is None:
-            return key or found[0]
-        if value in ("True", "False"):
-            return f"{key} = {value.lower()}"
-        if value.startswith("["):
-            return f"{key} = {json.dumps(_items(value), ensure_ascii=False)}"
-        return (
-            f"{key} = {json.dumps(value[1:-1], ensure_ascii=False) if value.startswith(chr(39)) else value}"
-        )
+    def keyword(name: str, value: Any) -> str | None:
+        key = keys.get(name)
+        return key if key is None or value is None else f"{key} = {json.dumps(value, ensure_ascii=False)}"
 
-    return _KEYWORD.sub(keyword, sentence)
+    return _with_keywords(sentence, keyword)

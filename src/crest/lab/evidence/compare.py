@@ -106,7 +106,7 @@ def percent(change: float, digits: int = 0) -> Comparison:
         >>> percent(-0.294), percent(-0.294, 1)
         ('−29 %', '−29.4 %')
     """
-    return Comparison(f"{change:+.{digits}%}".replace("-", "−").replace("%", " %"))
+    return Comparison(f"{change:+.{digits}%}".replace("-", "−").replace("%", " %"), change)
 
 
 def lower_error_claim(claim: Claim, bar: float, result: Paired, rival: str) -> Claim:

@@ -118,7 +118,7 @@ def _row(found: Found, setting: str) -> tuple[str, ...]:
         setting,
         *(f"{mean_error(records, 'id'):.3f}" if records else "-" for records in places),
         "-" if change is None else percent(change, 1),
-        "-" if astray is None else Comparison(f"{astray:.3f}"),
+        "-" if astray is None else Comparison(f"{astray:.3f}", astray),
     )
 
 

@@ -109,7 +109,7 @@ def _show(found: Found) -> Shown:
             _budget(record),
             f"{record.score.id:.3f}",
             f"{record.score.ood:.3f}",
-            Comparison(f"{_fall(record):.1%}"),
+            Comparison(f"{_fall(record):.1%}", _fall(record)),
         )
         for record in found.records.values()
     )

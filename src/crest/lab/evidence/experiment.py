@@ -6,6 +6,7 @@ from typing import Any
 
 from crest.lab.evidence.settings import DEVELOPMENT_SEED
 from crest.lab.evidence.shown import Piece, Shown
+from crest.lab.evidence.stats import Number
 from crest.lab.evidence.trial import as_trial
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
@@ -56,9 +57,10 @@ class Found:
         """Of what was found, these runs alone: where an experiment has several settings that share fields."""
         return Found(runs, self.records, self.studies)
 
-    def count(self, **fields: Any) -> str:
+    def count(self, **fields: Any) -> Number:
         """How many of the declared runs with these fields are there: 7/10."""
-        return f"{len(self.of(**fields))}/{len(self.declared(**fields))}"
+        found = len(self.of(**fields))
+        return Number(f"{found}/{len(self.declared(**fields))}", found)
 
     def complete(self, **fields: Any) -> bool:
         """Whether runs with these fields are declared and every one of them is there."""

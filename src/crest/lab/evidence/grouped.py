@@ -35,9 +35,11 @@ CONTEST_COLUMNS: TableColumns = {
     "OOD, attention": lambda duel: error_text(duel.attention),
     "OOD, CREST": lambda duel: error_text(duel.crest),
     "ΔOOD": lambda duel: percent(duel.ood.change),
-    "lower on": lambda duel: Comparison(f"{duel.ood.lower}/{duel.ood.seeds}"),
-    "p": lambda duel: Comparison(f"{duel.ood.p:.3f}"),
-    "smallest p": lambda duel: Comparison(f"{duel.ood.smallest_p:.3f}"),
+    "lower on": lambda duel: Comparison(
+        f"{duel.ood.lower}/{duel.ood.seeds}", duel.ood.lower / duel.ood.seeds
+    ),
+    "p": lambda duel: Comparison(f"{duel.ood.p:.3f}", duel.ood.p),
+    "smallest p": lambda duel: Comparison(f"{duel.ood.smallest_p:.3f}", duel.ood.smallest_p),
     "CiE@1, both": lambda duel: f"{credit_text(duel.attention, 'cie')} / {credit_text(duel.crest, 'cie')}",
 }
 """For contests of CREST with attention."""

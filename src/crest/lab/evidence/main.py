@@ -47,7 +47,7 @@ def _table(found: Found, duels: Mapping[str, Contest | None]) -> Table:
         extra={
             "ΔOOD": {words: percent(result.change) for words, result in there.items()},
             "p (least)": {
-                words: Comparison(f"{result.p:.5f} ({result.smallest_p:.5f})")
+                words: Comparison(f"{result.p:.5f} ({result.smallest_p:.5f})", result.p)
                 for words, result in there.items()
             },
             "seeds": {words: found.count(system=words[0], readout=words[1]) for words in groups},

@@ -31,7 +31,7 @@ def _show(found: Found) -> Shown:
         groups,
         extra={
             "CREST against it": {words: percent(result.change) for words, result in results.items()},
-            "p": {words: Comparison(f"{result.p:.3f}") for words, result in results.items()},
+            "p": {words: Comparison(f"{result.p:.3f}", result.p) for words, result in results.items()},
             "seeds": {words: found.count(system=words[0], readout=words[1]) for words in groups},
         },
     )

@@ -4,16 +4,14 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Literal
 
-from crest.lab.evidence.stats import Paired
+from crest.lab.evidence.stats import Number, Paired
 
 SeriesLook = Literal["line", "dashed", "points", "bars"]
 Verdict = Literal["holds", "partly", "does not hold", "not measured"]
 
 
-class Comparison(str):
+class Comparison(Number):
     """A cell that compares two settings: a relative change or a p. A trial does not show it."""
-
-    __slots__ = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,23 @@
 """Statistics over seeds: mean and deviation of a setting, and the paired comparison of two."""
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 
 from scipy.stats import wilcoxon
+
+
+class Number(str):
+    """A number as a table shows it; `value` is the number itself, so that nobody reads it out of the text. Words have none, NaN."""
+
+    value: float
+
+    def __new__(cls, text: str, value: float = math.nan) -> "Number":
+        """The text, with its number."""
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -26,15 +39,15 @@ class Spread:
             mean=statistics.fmean(values), deviation=statistics.stdev(values) if len(values) > 1 else None
         )
 
-    def text(self, digits: int) -> str:
-        """The mean, and the deviation if there is one.
+    def text(self, digits: int) -> Number:
+        """The mean, and the deviation if there is one; its number is the mean.
 
         Example:
             >>> Spread.of([0.1, 0.3]).text(2)
             '0.20 ± 0.14'
         """
         spread = "" if self.deviation is None else f" ± {self.deviation:.{digits}f}"
-        return f"{self.mean:.{digits}f}{spread}"
+        return Number(f"{self.mean:.{digits}f}{spread}", self.mean)
 
     def __str__(self) -> str:
         return self.text(3)

@@ -1,17 +1,12 @@
-"""Pieces as Markdown and PNG. The latter needs matplotlib."""
+"""Pieces as Markdown."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from crest._base.files import whole_file
 from crest.lab.evidence.shown import Piece, Table
-from crest.lab.report.pictures import picture, table_picture
 
-PIXELS_PER_INCH = 150
 VERDICT_HEADER = ("claim", "paper", "ours", "seeds", "p", "smallest p", "verdict", "evidence")
 
 
@@ -20,32 +15,6 @@ def write_markdown(pieces: Sequence[Piece], path: Path) -> None:
     text = "\n".join([*_verdicts(pieces), *(markdown(piece) for piece in pieces)])
     with whole_file(path) as file:
         file.write(text.encode())
-
-
-def write_png(pieces: Sequence[Piece], folder: Path) -> list[Path]:
-    """Write each chart and each table to `<piece>-<name>.png` in the folder, which is made if need be.
-
-    A table that has the same name as a chart of its piece is written to `<piece>-<name>-table.png`.
-    """
-    figures: list[tuple[str, Figure]] = []
-    for piece in pieces:
-        charts = [chart.name for chart in piece.shown.charts]
-        for chart in piece.shown.charts:
-            figures.append((f"{piece.name}-{chart.name}.png", picture(chart)))
-        for table in piece.shown.tables:
-            ending = "-table" if table.name in charts else ""
-            figures.append((f"{piece.name}-{table.name}{ending}.png", table_picture(table)))
-    names = Counter(name for name, _ in figures)
-    repeated = [name for name, count in names.items() if count > 1]
-    if repeated:
-        raise ValueError(
-            f"pieces must have tables and charts of different names, got {', '.join(repeated)} twice"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures:
-        with whole_file(folder / name) as file:
-            figure.savefig(file, format="png", dpi=PIXELS_PER_INCH)
-    return [folder / name for name in names]
 
 
 def markdown(piece: Piece) -> str:
@@ -57,7 +26,7 @@ def markdown(piece: Piece) -> str:
         f"{runs if piece.found >= piece.declared else f'**Incomplete: {runs}**'}; `{piece.command}`\n",
         *_verdicts([piece]),
         *(table_markdown(table) for table in piece.shown.tables),
-        *(f"Chart `{piece.name}-{chart.name}`: {chart.caption}\n" for chart in piece.shown.charts),
+        *(f"Chart `{chart.name}` (on the page): {chart.caption}\n" for chart in piece.shown.charts),
         *(f"{note}\n" for note in piece.shown.notes),
     ]
     return "\n".join(parts)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from crest.lab.evidence.shown import Chart, Piece
+from crest.lab.evidence.shown import Chart, Comparison, Piece
 
 SENTENCE = (
     "A model that pools a long series may read a smooth cue instead of the brief event that decides the label, look right, and "
@@ -61,7 +61,7 @@ def _headline(pieces: Mapping[str, Piece]) -> Iterator[LeadNumber]:
         for row in _rows(pieces, "main", "main")
         if row.get("readout") == "CREST"
         and row.get("system") in HEADLINE
-        and row.get("ΔOOD", "").endswith("%")
+        and isinstance(row.get("ΔOOD"), Comparison)
     }
     if set(changes) == set(HEADLINE):
         yield LeadNumber(
@@ -71,12 +71,14 @@ def _headline(pieces: Mapping[str, Piece]) -> Iterator[LeadNumber]:
 
 
 def _places(pieces: Mapping[str, Piece]) -> Iterator[LeadNumber]:
-    counts = [row.get("lower on", "").split("/") for row in _rows(pieces, "cross", "cross")]
-    counts = [count for count in counts if len(count) == 2]
-    if counts:
-        lower = sum(won == seeds for won, seeds in counts)
+    shares = [
+        share.value
+        for row in _rows(pieces, "cross", "cross")
+        if isinstance(share := row.get("lower on"), Comparison)
+    ]
+    if shares:
         yield LeadNumber(
-            value=f"{lower} of {len(counts)}",
+            value=f"{shares.count(1)} of {len(shares)}",
             words="pairs of system and encoder in which CREST lowers the OOD error on every seed",
         )
 

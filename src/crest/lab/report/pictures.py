@@ -1,4 +1,4 @@
-"""Charts and tables as matplotlib figures, for png and pdf. Needs matplotlib."""
+"""Charts as matplotlib figures, for the pictures of README and manual; the page draws its own. Needs matplotlib."""
 
 import math
 import textwrap
@@ -13,7 +13,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import LogFormatter
 
 from crest._pages.colours import COLOURS, SYMBOLS, colour
-from crest.lab.evidence.shown import Chart, Mark, Panel, Series, Table
+from crest.lab.evidence.shown import Chart, Mark, Panel, Series
 from crest.lab.report.axes import crowded, lines_above, mark_is_late, places, words
 
 INK, QUIET = "#1B1F24", COLOURS["quiet"]
@@ -30,12 +30,12 @@ MARKERS = {
 """matplotlib's letters for plotly's words."""
 
 
-def picture(chart: Chart, *, columns: int = 2, captioned: bool = True) -> Figure:
-    """The chart, at most so many panels to a row, with its caption above unless it stands elsewhere."""
-    columns = min(columns, len(chart.panels))
+def picture(chart: Chart) -> Figure:
+    """The chart, at most two panels to a row, with its caption above."""
+    columns = min(2, len(chart.panels))
     rows = math.ceil(len(chart.panels) / columns)
     width = 6.4 if columns == 1 else 9.6
-    caption = _wrapped(chart.caption, width, 10) if captioned else ""
+    caption = _wrapped(chart.caption, width, 10)
     height = 3.3 * rows + 0.2 * caption.count("\n") + 0.8
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -43,58 +43,13 @@ def picture(chart: Chart, *, columns: int = 2, captioned: bool = True) -> Figure
         _draw(axes, panel)
     for axes in grid[len(chart.panels) :]:
         axes.set_visible(False)
-    if captioned:
-        figure.suptitle(caption, x=0.01, ha="left", fontsize=10, color=INK)
+    figure.suptitle(caption, x=0.01, ha="left", fontsize=10, color=INK)
     _legend(figure, width)
-    return figure
-
-
-def table_picture(table: Table) -> Figure:
-    """The table with its caption above; long cells are wrapped, and the page is as large as it needs to be."""
-    size, line, gap = 9, 0.165, 0.22
-    cells = [[textwrap.wrap(cell, 44) or [""] for cell in row] for row in (table.header, *table.rows)]
-    widths = [
-        max(_inches(part, size) for row in cells for part in row[column]) + gap
-        for column in range(len(table.header))
-    ]
-    width = max(sum(widths) + 0.4, 4.0)
-    caption = _wrapped(table.caption, width, 10)
-    heights = [max(len(cell) for cell in row) * line + 0.11 for row in cells]
-    top = 0.35 + 0.19 * (caption.count("\n") + 1)
-    height = top + sum(heights) + 0.2
-    figure = Figure(figsize=(width, height), facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, width), ylim=(height, 0))
-    axes.axis("off")
-    axes.text(0.2, 0.17, caption, va="top", fontsize=10, color=INK)
-    y = top
-    for number, row in enumerate(cells):
-        x = 0.2
-        for column, parts in enumerate(row):
-            ends = column > 0 and len(parts) == 1
-            # Each line is placed by its baseline, so that all cells of a row are level.
-            for place, part in enumerate(parts):
-                axes.text(
-                    x + widths[column] - gap if ends else x,
-                    y + 0.17 + place * line,
-                    _plain(part),
-                    ha="right" if ends else "left",
-                    va="baseline",
-                    fontsize=size,
-                    fontweight="bold" if number == 0 else "normal",
-                    color=INK,
-                )
-            x += widths[column]
-        y += heights[number]
-        axes.plot([0.2, width - 0.2], [y, y], color=INK if number == 0 else "#D9DCE0", lw=0.8)
     return figure
 
 
 def _draw(axes: Axes, panel: Panel) -> None:
     categories = words(panel)
-    if panel.horizontal and categories is not None:
-        _upright(axes, panel, categories)
-        return
     if categories is not None:
         slant: dict[str, Any] = {}
         if crowded(categories):
@@ -114,24 +69,6 @@ def _draw(axes: Axes, panel: Panel) -> None:
     for mark in panel.marks:
         _mark(axes, mark, panel)
     _dressed(axes, panel, categories)
-
-
-def _upright(axes: Axes, panel: Panel, categories: list[str]) -> None:
-    """Words from the top down, a point for each value and a line to it from zero; hollow where it is one seed."""
-    for series in panel.series:
-        ink = colour(series.colour)
-        rows = [categories.index(word) for word in places(series)]
-        counts = series.counts or [2] * len(rows)
-        axes.hlines(rows, 0, list(series.y), color=ink, lw=1, alpha=0.5)
-        for row, value, count in zip(rows, series.y, counts, strict=True):
-            axes.plot(value, row, "o", color=ink, markersize=5, mfc="white" if count == 1 else ink)
-    axes.axvline(0, color=QUIET, lw=0.8)
-    axes.set_yticks(range(len(categories)), [_plain(word) for word in categories])
-    axes.set_ylim(len(categories) - 0.5, -0.5)
-    axes.set_title(_plain(panel.title), loc="left", fontsize=10, fontweight="bold", color=INK)
-    axes.set_xlabel(_plain(panel.y_label), fontsize=9)
-    axes.tick_params(labelsize=7, color=QUIET)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _dressed(axes: Axes, panel: Panel, categories: list[str] | None) -> None:

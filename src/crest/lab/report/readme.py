@@ -1,7 +1,6 @@
 """What README and manual show of the records, made by `make pictures`. A test fails when it is stale."""
 
 import dataclasses
-import functools
 import hashlib
 import json
 import sys
@@ -12,6 +11,7 @@ from PIL import Image
 
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.shown import Chart, Piece, Table
+from crest.lab.evidence.stats import Number
 from crest.lab.report.formats import table_markdown
 from crest.lab.report.pictures import picture
 from crest.lab.report.told_claims import claims_that, first_claims
@@ -75,7 +75,7 @@ def regimes_without_help(pieces: Pieces) -> str:
         )
         for row in _rows(_table(pieces, "regimes", "regimes"))
         # A regime whose runs are missing has no change.
-        if row["ΔOOD"].endswith("%") and _percent(row["ΔOOD"]) > -ABOUT_EVEN
+        if isinstance(change := row["ΔOOD"], Number) and _percent(change) > -ABOUT_EVEN
     ]
     header = ("system", "regime", "attention, ID / OOD", "CREST, ID / OOD", "change of the OOD error")
     return _markdown(header, lines)
@@ -84,7 +84,7 @@ def regimes_without_help(pieces: Pieces) -> str:
 def held_load(pieces: Pieces) -> str:
     """The errors on the bearings' held load, readers of the level alone beside the readouts, as a table."""
     lines = [
-        (row["readout"].removesuffix(" *"), row["ID"], row["OOD"], row["seeds"].split("/")[0])
+        (row["readout"].removesuffix(" *"), row["ID"], row["OOD"], _mean(row["seeds"], 0))
         for row in _rows(_table(pieces, "cwru", "cwru"))
         if row["split"] == "held load"
     ]
@@ -104,11 +104,6 @@ def remedies_by_place(pieces: Pieces) -> str:
     remedies = tuple(next(iter(cells.values())))
     lines = [(place, *(there[name] for name in remedies)) for place, there in cells.items()]
     return _markdown(("system, encoder", *remedies), lines)
-
-
-def rule_by_place(pieces: Pieces) -> str:
-    """What the rule picks in each place, and what hindsight would have, as a table."""
-    return _whole(pieces, "remedies", "rule")
 
 
 def picks_by_place(pieces: Pieces) -> str:
@@ -141,29 +136,14 @@ def picks_by_place(pieces: Pieces) -> str:
     return _markdown(header, lines)
 
 
-def verdicts_by_place(pieces: Pieces) -> str:
-    """What the audit says of the models of each place, as a table."""
-    return _whole(pieces, "audit", "verdicts")
+def _whole(experiment: str, name: str) -> Callable[[Pieces], str]:
+    """A function that gives a table of an experiment as the report has it."""
 
+    def shown(pieces: Pieces) -> str:
+        table = _table(pieces, experiment, name)
+        return _markdown(table.header, table.rows) if table.rows else "None so far."
 
-def right_so_far(pieces: Pieces) -> str:
-    """How often the audit is right about the models that are there, as a table."""
-    return _whole(pieces, "audit", "so far")
-
-
-def other_thresholds(pieces: Pieces) -> str:
-    """How often other numbers than the audit's are right if they must speak, as a table."""
-    return _whole(pieces, "audit", "thresholds")
-
-
-def orders_of_models(pieces: Pieces) -> str:
-    """What orders the models by their error in the field, as a table."""
-    return _whole(pieces, "audit", "attributions")
-
-
-def _whole(pieces: Pieces, experiment: str, name: str) -> str:
-    table = _table(pieces, experiment, name)
-    return _markdown(table.header, table.rows) if table.rows else "None so far."
+    return shown
 
 
 def _table(pieces: Pieces, experiment: str, name: str) -> Table:
@@ -181,15 +161,19 @@ def _markdown(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return table_markdown(Table(name="", caption="", header=header, rows=tuple(rows))).strip()
 
 
-def _mean(cell: str) -> str:
-    return cell.partition(" ")[0]
+def _mean(cell: str, digits: int = 3) -> str:
+    """The number of a cell, without its deviation; a dash stays."""
+    return f"{cell.value:.{digits}f}" if isinstance(cell, Number) else cell
 
 
-def _percent(cell: str) -> float:
-    return float(cell.replace("−", "-").removesuffix(" %"))
+def _percent(change: Number) -> int:
+    """As it is shown: a change that rounds to the bar is at the bar."""
+    return round(100 * change.value)
 
 
 def _change(cell: str) -> str:
+    if not isinstance(cell, Number):
+        return cell
     size = _percent(cell)
     word = "even" if abs(size) < ABOUT_EVEN else "better" if size < 0 else "**worse**"
     return f"{word}, {cell}"
@@ -211,20 +195,15 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
         verdict: claims_that(verdict) for verdict in ("does not hold", "partly", "holds", "not measured")
     },
     "docs/audit.md": {
-        "so far": right_so_far,
-        "thresholds": other_thresholds,
-        "verdicts": verdicts_by_place,
-        "elsewhere": functools.partial(_whole, experiment="audit", name="elsewhere"),
-        "attributions": orders_of_models,
+        name: _whole("audit", name)
+        for name in ("so far", "thresholds", "verdicts", "elsewhere", "attributions")
     },
     "docs/which_remedy.md": {
-        name: functools.partial(_whole, experiment="remedies", name=name)
-        for name in ("which", "by encoder", "without help")
+        name: _whole("remedies", name) for name in ("which", "by encoder", "without help")
     },
     "docs/remedies.md": {
         "remedies": remedies_by_place,
-        "rule": rule_by_place,
-        "backgrounds": functools.partial(_whole, experiment="remedies", name="backgrounds"),
+        **{name: _whole("remedies", name) for name in ("rule", "backgrounds")},
     },
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }

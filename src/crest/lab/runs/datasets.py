@@ -33,6 +33,8 @@ def splits_of(spec: RunSpec, folder: Path | None = None) -> Splits:
     place = folder / spec.data_key
     try:
         place.mkdir(parents=True, exist_ok=True)
+        # Blocking: to wait for a neighbour who simulates is cheaper than to simulate the same. The kernel lets go of the
+        # lock of a killed process, and what it left half done is made again.
         with (place / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not all((place / f"{part}.npz").exists() for part in _PARTS):
@@ -50,6 +52,7 @@ def _make(spec: RunSpec) -> Splits:
 
 def _remembered(spec: RunSpec) -> Splits:
     """The trajectories that this process made last, or new ones: runs with the same data follow each other."""
+    # One only: a thousand trajectories take megabytes, and a worker may live for days.
     if spec.data_key not in _latest:
         _latest.clear()
         _latest[spec.data_key] = _make(spec)

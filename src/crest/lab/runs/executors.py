@@ -92,6 +92,7 @@ class LocalExecutor(RunExecutor):
         """Call `fn` in an idle process; behind another call where there is none."""
         if self._closed:
             raise RuntimeError("cannot submit after shutdown")
+        # A new process only where all others are busy: starting one takes seconds of imports.
         seat = min(self._seats, key=_Seat.load, default=None)
         if seat is None or (seat.load() and len(self._seats) < self._jobs):
             seat = _Seat()
@@ -119,6 +120,7 @@ class LocalExecutor(RunExecutor):
         """Kill the processes."""
         self._closed = True
         for seat in self._seats:
+            # Not by shutdown, which waits for the call in progress: a run takes minutes.
             # Python 3.14 names this kill_workers; the pool forgets the mapping when it shuts down
             for process in list((seat.pool._processes or {}).values()):
                 process.kill()
@@ -136,6 +138,7 @@ class _Seat:
     @staticmethod
     def _open() -> tuple[ProcessPoolExecutor, BaseProcess]:
         """A pool and its process, which has started. One that dies while it starts is replaced, as a run's process is."""
+        # Not forked: a child with the locks of torch's and numba's threads, but without the threads, would hang.
         context = multiprocessing.get_context("spawn")
         for attempt in range(1, LocalExecutor.tries + 1):
             pool = ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
@@ -162,6 +165,7 @@ class _Seat:
             try:
                 future = self.pool.submit(fn, *args, **kwargs)
             except BrokenProcessPool:
+                # The process of the last call died. Its future has said so; this call gets a new one.
                 self.pool, self.process = self._open()
                 future = self.pool.submit(fn, *args, **kwargs)
         self.futures.append(future)
@@ -195,6 +199,7 @@ def _end_with_parent() -> None:
     def watch() -> None:
         if parent is not None:
             parent.join()
+            # Not sys.exit, which would end this thread alone.
             os._exit(1)
 
     threading.Thread(target=watch, name="end-with-parent", daemon=True).start()

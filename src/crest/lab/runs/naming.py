@@ -25,6 +25,12 @@ NEUTRAL: dict[str, dict[str, Any]] = {
 is never removed, and its value never changes: the ids of published records depend on it.
 """
 
+FORMER: dict[str, dict[str, Any]] = {"RunSpec": {"keep": "last"}}
+"""Parameters that are gone, by class and name, with the one value that published records have of them.
+
+The published ids were made with them, so they stay in the hash.
+"""
+
 INERT: dict[str, Any] = {"validate": True}
 """Parameters that cannot change a number, by name, with what the first published ids have in their place.
 
@@ -49,7 +55,7 @@ def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
     neutral: dict[str, Any] = {}
     for ancestor in reversed(owner.__mro__):
         neutral |= NEUTRAL.get(ancestor.__name__, {})
-    return {
+    return FORMER.get(owner.__name__, {}) | {
         name: INERT.get(name, value)
         for name, value in values.items()
         if name not in WITHOUT_EFFECT

@@ -44,6 +44,7 @@ def fold(source: Store, target: Store) -> Folded:
         ValueError: where a record is damaged, or a line that no record takes the place of, or where a run has two new
             records; nothing is changed then.
     """
+    # The packed file has a claim of its own, by the means of runs: two packings would each drop the other's lines.
     claim = target.claim(RECORDS)
     if claim is None:
         raise ValueError(f"folder must be packed by one process at a time, and another is at {target.folder}")
@@ -56,6 +57,8 @@ def fold(source: Store, target: Store) -> Folded:
         # Read, so that what is published is known to be whole.
         kept = {name: target.packed.read(name) for name in old.keys() - fresh}
         changed = {name: record for name, record in fresh.items() if not _is_packed(target, record)}
+        # From here on the order matters: traces, then the line that names them, then the single file, then old traces.
+        # After a kill between any two, each record is still there once, and the next call goes on.
         _write(target, old, changed)
         busy = [name for name in sorted(fresh) if not _remove(target, name)]
         if target.packed.path.exists():
@@ -118,6 +121,7 @@ def _remove(target: Store, name: str) -> bool:
     path = target.path(name)
     if not path.exists():
         return True
+    # Whoever holds the run may be about to write its file anew.
     claim = target.claim(name)
     if claim is None:
         return False

@@ -55,6 +55,7 @@ def record_of(
     except KeyError as error:
         raise ValueError(f"{place} is not a record: it has no {error}; {remedy}") from error
     except _TracesError:
+        # It says already which file is missing and what to do: the next clause would wrap a second sentence around it.
         raise
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
@@ -77,6 +78,7 @@ def line_of(record: Record) -> tuple[bytes, dict[str, bytes]]:
     The file's name has a digest of its content: traces of two records of one run can lie side by side, so that a
     new line and its traces come into force together.
     """
+    # The id comes first, so that an index of the file needs the first bytes of each line and no JSON.
     fields = {"id": record.id, **record.to_dict()}
     files = {}
     if fields["traces"] is not None:
@@ -153,7 +155,8 @@ class Packed:
             try:
                 return record_of(content, id, place=place, remedy=_MENDED, traces=traces)
             except ValueError:
-                # Packing replaces the line before it removes the traces of the old one.
+                # Packing replaces the line before it removes the traces of the old one. So where the file has changed
+                # since it was indexed, the line is read again; where it has not, the damage is real.
                 if self._now() is index:
                     raise
 
@@ -176,8 +179,10 @@ class Packed:
 
     def _now(self) -> _Index:
         """The index of the file as it is now."""
+        # Packing renames a new file into place, so a change shows in the inode even within the clock's resolution.
         try:
             if _signature(self.path.stat()) != self._index.signature:
+                # The signature of what is open: between the look above and here the file may be replaced again.
                 with self.path.open("rb") as file:
                     signature = _signature(os.fstat(file.fileno()))
                     self._index = _indexed(file.read(), signature, self.path)
@@ -193,6 +198,7 @@ def _signature(status: os.stat_result) -> tuple[int, ...]:
 def _indexed(content: bytes, signature: tuple[int, ...], path: Path) -> _Index:
     """The lines of a file by the ids that they begin with."""
     index = _Index(signature)
+    # Behind the last line's end is nothing, unless the file was cut off or edited by hand.
     *lines, rest = content.split(b"\n")
     if rest:
         lines.append(rest)
@@ -218,6 +224,7 @@ def _indexed(content: bytes, signature: tuple[int, ...], path: Path) -> _Index:
             )
             index.damage.append(index.twice[name])
             continue
+        # A merge may leave lines out of order. Their records are whole, so this is no damage, but packing must see it.
         if name < last:
             index.order.append(
                 f"{path} is not sorted: line {number}, {name}, stands after {last}; "

@@ -1,14 +1,20 @@
 """Record: what a finished run left, as plain numbers in one JSON."""
 
 import dataclasses
+import functools
 import json
+import types
+import typing
 from collections.abc import Mapping
 from typing import Any
 
 from crest.exchange.result import Interval
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
-from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
+from crest.probes import CreditMeans, DeletionCurve, Traces
+
+FORMER_FIELDS = ("id_errors", "kept_epoch")
+"""What records had while the epoch kept could be chosen. Every published run kept its last."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,8 +90,6 @@ class Record:
         credit: credit per split ("id", "ood"); empty where nobody knows the events.
         budget: CREST's budget per split; empty for other readouts.
         losses: training loss of each epoch.
-        id_errors: ID error after each epoch, where the rule of the epoch kept asks for it.
-        kept_epoch: the epoch whose weights were scored.
         looks: errors and credit during training, where the spec asks for them.
         deletion: what deleting steps does to the ID error, where the spec asks for it, by what chose them: "credit"
             at the pooling interface, "random", the true "events", and "rated", the readout's own rating
@@ -111,8 +115,6 @@ class Record:
     credit: Mapping[str, CreditMeans]
     budget: Mapping[str, Budget]
     losses: list[float]
-    id_errors: list[float]
-    kept_epoch: int
     looks: list[Look]
     deletion: Mapping[str, DeletionCurve]
     saliency: CreditMeans | None
@@ -147,68 +149,37 @@ class Record:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
         """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
+        fields = {name: value for name, value in fields.items() if name not in FORMER_FIELDS}
         unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             raise ValueError(f"it has {', '.join(unknown)}, which this version of crest does not know")
-        return cls(
-            **{
-                **fields,
-                "spec": RunSpec.from_dict(fields["spec"]),
-                "score": Score(**fields["score"]),
-                "credit": {name: CreditMeans(**part) for name, part in fields["credit"].items()},
-                "budget": {name: Budget(**part) for name, part in fields["budget"].items()},
-                "looks": [_look(part) for part in fields["looks"]],
-                "deletion": {name: _curve(part) for name, part in fields["deletion"].items()},
-                "saliency": None if fields["saliency"] is None else CreditMeans(**fields["saliency"]),
-                "traces": None if fields["traces"] is None else _traces(fields["traces"]),
-                "exchange": _shares(fields.get("exchange")),
-                "spectral": _shares(fields.get("spectral")),
-                "reanchored": _reanchored(fields.get("reanchored")),
-                "attributions": {
-                    name: _attribution(part) for name, part in fields.get("attributions", {}).items()
-                },
-            }
-        )
+        return restored(cls, fields)
 
 
-def _look(fields: Mapping[str, Any]) -> Look:
-    means = fields["credit"]
-    return Look(
-        epoch=fields["epoch"],
-        score=Score(**fields["score"]),
-        credit=None if means is None else CreditMeans(**means),
-    )
+_type_hints = functools.cache(typing.get_type_hints)
 
 
-def _curve(fields: Mapping[str, Any]) -> DeletionCurve:
-    # JSON has lists where a curve has tuples; a curve that was read must equal the one that was written.
-    return DeletionCurve(**{name: tuple(values) for name, values in fields.items()})
+def restored(kind: Any, value: Any) -> Any:
+    """The value of this type that was written as plain values: JSON has lists for tuples, and mappings for dataclasses.
 
+    A field that nobody knows, or one that lacks, is the TypeError of the dataclass itself.
 
-def _shares(fields: Mapping[str, Any] | None) -> Shares | None:
-    if fields is None:
-        return None
-    # JSON has lists where an interval is a tuple.
-    parts: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
-    }
-    return Shares(**parts)
-
-
-def _reanchored(fields: Mapping[str, Any] | None) -> ReanchoredScore | None:
-    if fields is None:
-        return None
-    parts = {
-        "score": Score(**fields["score"]),
-        "exchange": _shares(fields["exchange"]),
-        "spectral": _shares(fields.get("spectral")),
-    }
-    return ReanchoredScore(**{**fields, **parts})
-
-
-def _attribution(fields: Mapping[str, Any]) -> Attribution:
-    return Attribution(**{**fields, "credit": CreditMeans(**fields["credit"])})
-
-
-def _traces(fields: Mapping[str, Any]) -> Traces:
-    return Traces(**{**fields, "rows": [Trace(**row) for row in fields["rows"]]})
+    Example:
+        >>> restored(dict[str, Score], {"id": {"id": 0.1, "ood": 0.4}})
+        {'id': Score(id=0.1, ood=0.4)}
+    """
+    kinds = typing.get_args(kind)
+    if kind is RunSpec:
+        return RunSpec.from_dict(value)
+    if isinstance(kind, types.UnionType):
+        return None if value is None else restored(kinds[0], value)
+    if dataclasses.is_dataclass(kind):
+        known = _type_hints(kind)
+        return kind(**{name: restored(known.get(name, Any), part) for name, part in value.items()})  # type: ignore[operator]
+    origin = typing.get_origin(kind)
+    # Traces have lists of a hundred thousand numbers, which are what they are.
+    if origin is list and kinds[0] not in (int, float, str):
+        return [restored(kinds[0], part) for part in value]
+    if origin in (dict, Mapping):
+        return {name: restored(kinds[1], part) for name, part in value.items()}
+    return tuple(value) if origin is tuple else value

@@ -47,7 +47,7 @@ def run(spec: RunSpec, *, data: Path | None = None, checkpoint: Path | str | Non
     place = None if checkpoint is None else Path(checkpoint)
     if place is not None and not place.parent.is_dir():
         raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {checkpoint}")
-    with _ALONE, _one_thread():
+    with _ALONE, one_thread():
         return _run(spec, data, place)
 
 
@@ -66,17 +66,15 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
             Look(epoch=epoch, score=score(seen, splits), credit=_means(measured_credit(seen, splits.id)))
         )
 
-    history = fit(
+    losses = fit(
         model,
         splits.train,
-        splits.id,
         schedule=spec.training,
         seed=spec.seed,
         objective=make_objective(spec.objective, **spec.objective_options),
         augmentation=make_remedy(spec.remedy, **spec.remedy_options).augmentation(
             rng.torch_generator(spec.seed, "remedy")
         ),
-        keep=spec.keep,
         observer=observe if spec.observe_every else None,
         observe_every=max(spec.observe_every, 1),
     )
@@ -103,9 +101,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         score=result,
         credit={name: means for name, means in credit.items() if means is not None},
         budget={name: budget for name, budget in budgets.items() if budget is not None},
-        losses=history.losses,
-        id_errors=history.id_errors,
-        kept_epoch=history.kept_epoch,
+        losses=losses,
         looks=looks,
         deletion=curves,
         saliency=seen,
@@ -132,8 +128,8 @@ def _means(found: Credit | None) -> CreditMeans | None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread inside the block: sums then have one order, and runs side by side do not disturb each other."""
+def one_thread() -> Iterator[None]:
+    """One thread of torch inside the block: sums then have one order, and runs side by side do not disturb each other."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

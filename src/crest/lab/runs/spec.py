@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ from crest.lab.model import Model, Standardize, make_model
 from crest.lab.objectives import OBJECTIVES
 from crest.lab.remedies import REMEDIES, make_remedy
 from crest.lab.runs.combination import asks_for_signals, built_options, check_combination, crest_constants
-from crest.lab.runs.naming import digest, naming, plain_copy
+from crest.lab.runs.naming import FORMER, digest, naming, plain_copy
 from crest.lab.systems import Sizes, make_system
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES, Schedule
 from crest.readouts import REFERENCES, CrestConfig, signal_budget
@@ -66,7 +66,6 @@ class RunSpec:
         seed: of data, initial weights and batch order. 0 to 9 are reported, 1000 and up are for development.
         sizes: trajectories per split.
         schedule: the encoder's unless given.
-        keep: which epoch's weights are kept, see `fit`.
         observe_every: epochs between looks at errors and credit during training; 0 for none.
         measures: what else is measured, of `MEASURES`: the harm of deleting steps, what the prediction follows when
             backgrounds are exchanged, the same model re-anchored, where the input gradient is and where the attributions
@@ -92,14 +91,12 @@ class RunSpec:
     seed: int
     sizes: Sizes = dataclasses.field(default_factory=Sizes)
     schedule: Schedule | None = None
-    keep: Literal["last", "best_id"] = "last"
     observe_every: int = 0
     measures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for part, registry in _PARTS.items():
             require_choice(part, getattr(self, part), registry)
-        require_choice("keep", self.keep, ("last", "best_id"))
         for measure in self.measures:
             require_choice("measures", measure, MEASURES)
         object.__setattr__(self, "measures", tuple(sorted(set(self.measures))))
@@ -174,6 +171,8 @@ class RunSpec:
         for name in ("sizes", "schedule"):
             if not isinstance(fields.get(name, {}), Mapping | None):
                 raise ValueError(f"{name} must be a mapping of its fields, got {fields[name]!r}")
+        former = FORMER["RunSpec"]
+        fields = {name: value for name, value in fields.items() if former.get(name, ...) != value}
         require_known("spec", "field", fields, [field.name for field in dataclasses.fields(cls)])
         schedule = fields.get("schedule")
         parts = {

@@ -76,6 +76,7 @@ def sweep(
         try:
             return work.do(_missing(specs, work))
         except BaseException:
+            # Ctrl-C and SystemExit too: a process that trains on would finish a run whose claim is given up below.
             executor.abandon()
             raise
         finally:
@@ -94,6 +95,7 @@ def _data_folder(executor: RunExecutor) -> Iterator[Path | None]:
 
 def _missing(specs: Iterable[RunSpec], work: "_Sweep") -> list[RunSpec]:
     """Each spec without a record once, with the same data side by side."""
+    # Side by side, because the trajectories of a group are removed from the shared folder after its last run.
     groups: dict[str, list[RunSpec]] = {}
     for run_id, spec in {spec.id: spec for spec in specs}.items():
         if run_id in work.store:
@@ -116,15 +118,20 @@ class _Sweep:
         self.deaths: collections.Counter[str] = collections.Counter()
         self.users: collections.Counter[str] = collections.Counter()
         self.flying: dict[Future[Answer], RunSpec] = {}
+        # When each run failed before this sweep: a failure of the same time is old and tried again, a later one is
+        # another process's of today, and not repeated.
         self.earlier = {name: store.failed_at(name) for name in store.failures()}
 
     def do(self, specs: list[RunSpec]) -> Outcome:
         """Do or await all of them."""
+        # Aside are runs that another process holds. They are looked at again each second until they have a record, or
+        # until their holder dies and the kernel frees the claim.
         queue = collections.deque(specs)
         aside: list[RunSpec] = []
         self.users.update(spec.data_key for spec in specs)
         looked = time.monotonic()
         while queue or aside or self.flying:
+            # No more claims than slots: what is claimed and waits could be done by another machine.
             while queue and self._free():
                 spec = queue.popleft()
                 if not self._take(spec):
@@ -134,6 +141,7 @@ class _Sweep:
                 aside = [spec for spec in aside if not self._look_again(spec)]
                 looked = time.monotonic()
             if self.flying:
+                # With a timeout, so that runs aside are looked at although nothing here has finished.
                 finished, _ = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
                 # Records first: what goes wrong with another run may end the sweep.
                 for future in sorted(finished, key=_went_wrong):
@@ -174,16 +182,19 @@ class _Sweep:
 
     def _look_again(self, spec: RunSpec) -> bool:
         """Whether a run that another process held needs no further looks."""
+        # Without a free slot a claim would be taken only to wait; a finished run needs none.
         return (self._free() or spec.id in self.store) and self._take(spec)
 
     def _start(self, spec: RunSpec) -> None:
         data = None if self.data is None else str(self.data)
+        # Plain values, because a worker on another machine may have other classes; the digest is how it notices.
         future = self.executor.submit(execute, spec.to_dict(), spec.id, source_digest(), data)
         self.flying[future] = spec
         self.listener.started(spec.id)
 
     def _settle(self, spec: RunSpec, future: Future[Answer]) -> None:
         """Store what came back, or try again."""
+        # Nobody here cancels: a cluster's futures are cancelled when its scheduler is lost.
         if future.cancelled():
             raise ConnectionError(
                 f"{self.executor.name} went away; finished runs are kept, start again for the rest"
@@ -191,6 +202,7 @@ class _Sweep:
         error = future.exception()
         if isinstance(error, self.executor.died):
             self.deaths[spec.id] += 1
+            # The claim is kept in between: it is the same run, and still ours.
             if self.deaths[spec.id] < self.executor.tries:
                 self.listener.died(spec.id)
                 self._start(spec)
@@ -229,6 +241,7 @@ class _Sweep:
 
     def _leave(self, spec: RunSpec) -> None:
         """Give up the claim, and the data when nobody needs them any more."""
+        # After the record or the note is on the disk: who gets the claim next must see it.
         claim = self.claims.pop(spec.id, None)
         if claim is not None:
             claim.release()
@@ -255,5 +268,6 @@ def _named(status: int) -> str:
         return f"signal {-status}"
 
 
+# False sorts before True, so that finished records are stored first.
 def _went_wrong(future: Future[Answer]) -> bool:
     return future.cancelled() or future.exception() is not None or future.result()[0] != "done"

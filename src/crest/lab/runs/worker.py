@@ -24,6 +24,8 @@ def execute(fields: Mapping[str, Any], run_id: str, source: str, data: str | Non
 
     Exceptions come back as text, because not every exception survives the way.
     """
+    # A worker of another version would train something else under this id: it is refused, which ends the sweep, because
+    # every other run would be refused too.
     try:
         spec = RunSpec.from_dict(fields)
     except (ValueError, TypeError) as error:

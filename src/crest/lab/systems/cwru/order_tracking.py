@@ -156,24 +156,3 @@ def track(
     rate = spectral_line(amplitude, sample_rate, (1 - SLIP) * expected, (1 + SLIP) * expected)
     phase = passing_phase(amplitude, sample_rate, rate)
     return Track(turns, rate, amplitude, phase, event_mask(phase, fraction))
-
-
-def line_height(amplitude: Floats, sample_rate: float, rate: float) -> float:
-    """Height of the envelope's line at `rate` over the median of its spectrum between 10 and 1000 Hz."""
-    spectrum = np.abs(np.fft.rfft((amplitude - amplitude.mean()) * np.hanning(len(amplitude))))
-    frequencies = np.fft.rfftfreq(len(amplitude), 1 / sample_rate)
-    # The line's top lies within half a bin of one of the two bins around it.
-    near = np.abs(frequencies - rate) <= sample_rate / len(amplitude)
-    floor = np.median(spectrum[(frequencies >= 10) & (frequencies <= 1000)])
-    return float(spectrum[near].max() / floor)
-
-
-def energy_share(amplitude: Floats, events: npt.NDArray[np.bool_]) -> float:
-    """Share of the envelope's energy on event steps; equal to the event fraction where events mean nothing.
-
-    Example:
-        >>> round(energy_share(np.array([2.0, 1.0, 1.0]), np.array([True, False, False])), 3)
-        0.667
-    """
-    energy = amplitude**2
-    return float(energy[events].sum() / energy.sum())
