@@ -1,84 +1,58 @@
-"""Remedies beside the readout, as an axis of runs: a layer in front of the encoder, or a change of training batches."""
+"""Remedies as an axis of runs: how a spec spells those of `crest.remedies.REMEDIES`, and what is made of it."""
 
+import functools
 from typing import Any
 
-import torch
-from torch import nn
-
 from crest._base.arguments import require_choice
-from crest.background import SIGMA
-from crest.remedies import Augmentation, ExchangeBackground, HighPass, JitterLevel
+from crest.remedies import CONTROL, REMEDIES, Augmentation, Remedy
 
 
-class Remedy:
-    """What is done to the signals beside pooling them; this one does nothing."""
-
-    def front(self) -> nn.Module | None:
-        """A layer for the signals on their way to the encoder."""
-        return None
-
-    def augmentation(self, generator: torch.Generator) -> Augmentation | None:  # noqa: ARG002
-        """A change of the signals of a training batch."""
-        return None
+class NoRemedy:
+    """The model and its batches as they are."""
 
 
-class TakeOff(Remedy):
-    """Take the background off the signals; with the level as background this is AC coupling."""
-
-    def __init__(self, kind: str = "slow", sigma: float = SIGMA) -> None:
-        self.layer = HighPass(kind, sigma=sigma)
-
-    def front(self) -> nn.Module:
-        """The filter."""
-        return self.layer
+def _piece(remedy: Remedy) -> functools.partial[Any] | None:
+    """What a run must be told of: a class for the front or for the batches, with its options. CREST is a readout there."""
+    found = remedy.front or remedy.change
+    return found if isinstance(found, functools.partial) else None
 
 
-class Jitter(Remedy):
-    """Move the level of half of a batch by chance."""
-
-    def __init__(self, scale: float = 1.0, probability: float = 0.5) -> None:
-        self.options: dict[str, Any] = {"scale": scale, "probability": probability}
-        JitterLevel(**self.options)
-
-    def augmentation(self, generator: torch.Generator) -> Augmentation:
-        """The jitter."""
-        return JitterLevel(**self.options, generator=generator)
+def _file(piece: functools.partial[Any]) -> str:
+    """The name of the file that has the class, which is the class' name in specs."""
+    return str(piece.func.__module__).rpartition(".")[2]
 
 
-class ExchangeInTraining(Remedy):
-    """Give half of a batch the background of another trajectory, and keep the labels."""
-
-    def __init__(
-        self, kind: str = "slow", probability: float = 0.5, donors: str = "random", sigma: float = SIGMA
-    ) -> None:
-        self.options: dict[str, Any] = {
-            "kind": kind,
-            "probability": probability,
-            "donors": donors,
-            "sigma": sigma,
-        }
-        ExchangeBackground(**self.options)
-
-    def augmentation(self, generator: torch.Generator) -> Augmentation:
-        """The exchange."""
-        return ExchangeBackground(**self.options, generator=generator)
-
-
-REMEDIES: dict[str, type[Remedy]] = {
-    "none": Remedy,
-    "high_pass": TakeOff,
-    "jitter": Jitter,
-    "exchange": ExchangeInTraining,
+RUN_REMEDIES: dict[str, type] = {
+    "none": NoRemedy,
+    **{_file(piece): piece.func for one in REMEDIES.values() if (piece := _piece(one)) is not None},
 }
-"""Remedies by name."""
+"""What the field `remedy` of a spec may say; `remedy_options` are the arguments of the class."""
+
+
+def run_fields(name: str) -> dict[str, Any]:
+    """The fields by which a run spells a remedy.
+
+    Example:
+        >>> run_fields("AC coupling"), run_fields("CREST")["remedy"]
+        ({'remedy': 'high_pass', 'remedy_options': {'kind': 'level'}}, 'none')
+    """
+    piece = _piece(REMEDIES[name])
+    if piece is None:
+        return {"remedy": "none", "remedy_options": {}}
+    return {"remedy": _file(piece), "remedy_options": dict(piece.keywords)}
 
 
 def make_remedy(name: str, **options: Any) -> Remedy:
-    """The remedy of that name.
+    """The remedy that a run spells so.
 
     Example:
         >>> make_remedy("high_pass", kind="level").front()
         HighPass('level')
     """
-    require_choice("remedy", name, REMEDIES)
-    return REMEDIES[name](**options)
+    require_choice("remedy", name, RUN_REMEDIES)
+    piece = functools.partial(RUN_REMEDIES[name], **options)
+    # Options are refused when a spec is written, not when it is run.
+    piece()
+    if name == "none":
+        return REMEDIES[CONTROL]
+    return Remedy(change=piece) if issubclass(piece.func, Augmentation) else Remedy(front=piece)

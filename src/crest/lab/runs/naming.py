@@ -25,6 +25,9 @@ NEUTRAL: dict[str, dict[str, Any]] = {
 is never removed, and its value never changes: the ids of published records depend on it.
 """
 
+GONE: dict[str, dict[str, Any]] = {"ExchangeBackground": {"donors": "random"}}
+"""Parameters that the package no longer has, by class, with the value that published ids have in their place, for ever."""
+
 INERT: dict[str, Any] = {"validate": True}
 """Parameters that cannot change a number, by name, with what the first published ids have in their place.
 
@@ -49,7 +52,7 @@ def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
     neutral: dict[str, Any] = {}
     for ancestor in reversed(owner.__mro__):
         neutral |= NEUTRAL.get(ancestor.__name__, {})
-    return {
+    return GONE.get(owner.__name__, {}) | {
         name: INERT.get(name, value)
         for name, value in values.items()
         if name not in WITHOUT_EFFECT
