@@ -173,20 +173,31 @@ def test_a_candidate_that_fails_in_the_field_is_told_and_nothing_is_lost(model: 
 # -- the control
 
 
+def ringing(count: int, seed: int) -> list[tuple[Tensor, Tensor]]:
+    """Bursts whose size is the target. Neither they nor the signals have a mean."""
+    numbers = torch.Generator().manual_seed(seed)
+    y, x = torch.randn(count, generator=numbers), 0.1 * torch.randn(count, 1, STEPS, generator=numbers)
+    for row, first in enumerate(torch.randint(20, STEPS - 28, (count,), generator=numbers).tolist()):
+        x[row, 0, first : first + 8] += (2 + 0.5 * y[row]) * torch.tensor([1.0, -1.0]).repeat(4)
+    return split(x - x.mean(2, keepdim=True), y)
+
+
 def test_ac_coupling_of_zero_mean_signals_is_not_better_than_more_training() -> None:
     """There is nothing to take off, so the candidate is the control, and its gain is that of more training."""
-    train, held_out = ([(x - x.mean(2, keepdim=True), y) for x, y in part] for part in (TRAIN, HELD_OUT))
+    train = ringing(128, seed=1000)
     model = network()
     fit(model, train, epochs=3)
-    found = crest.repair(model, train, fit=fit, validation=held_out, remedies=["AC coupling"], **QUICK)
+    options: dict[str, Any] = {"validation": ringing(64, seed=1001), "remedies": ["AC coupling"], **QUICK}
+    found = crest.repair(model, train, fit=fit, **options)
     coupled, control = found.candidates["AC coupling"], found.control
-    assert coupled.exchanged_error < 0.5 * found.before.exchanged_error
-    assert control.exchanged_error == pytest.approx(coupled.exchanged_error, rel=0.02)
+    assert coupled.exchanged_error < 0.7 * found.before.exchanged_error
+    assert coupled.exchanged_error == pytest.approx(control.exchanged_error, rel=1e-3)
+    assert coupled.id_error == pytest.approx(control.id_error, rel=1e-3)
     assert not beats(coupled, control)
     assert found.name in (CONTROL, "AC coupling")
     (note,) = [note for note in found.notes if note.startswith("Training longer alone gives")]
     assert "no remedy is better" in note or "not clearly better" in note
-    assert note[:40] in str(found).replace("\n ", "")
+    assert "Training longer alone gives" in str(found)
 
 
 def test_the_control_is_beside_whatever_is_trained_and_nothing_else(
@@ -353,7 +364,7 @@ def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
     found = crest.repair(model, TRAIN, **options)
     every = set(torch.cat([y for _, y in TRAIN]).tolist())
     trained = set(seen[0].tolist())
-    assert seen[0].tolist() == seen[1].tolist()
+    assert seen[0].tolist() == seen[1].tolist() == seen[2].tolist()
     assert trained < every
     assert len(every - trained) == len(every) // 5
     x, y = (torch.cat(parts) for parts in zip(*TRAIN, strict=True))
@@ -361,7 +372,8 @@ def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
     assert found.before.id_error == pytest.approx(error(copy.deepcopy(model), [(x[out], y[out])]), rel=1e-5)
     assert "held out of every training" in found.notes[0]
     crest.repair(model, TRAIN, seed=1, **options)
-    assert set(seen[2].tolist()) != trained
+    assert len(seen) == 6
+    assert set(seen[3].tolist()) != trained
 
 
 def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module) -> None:
@@ -379,6 +391,10 @@ def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module
         seen.clear()
         for seed in (0, 0, 1):
             crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], seed=seed, **QUICK)
+            # What the control was trained on, batches as they are.
+            control = seen[-6:-3]
+            assert torch.equal(control[0], control[1])
+            del seen[-6:-3]
         first, second, drawn = seen[:3]
         assert not torch.equal(first, second)
         changed = (first != torch.cat([x for x, _ in TRAIN])).flatten(1).any(1).double().mean()
@@ -590,8 +606,8 @@ def test_a_fit_that_takes_no_wrapper_is_told_why(model: nn.Module) -> None:
     found = crest.repair(
         model, TRAIN, fit=picky, validation=HELD_OUT, remedies=["AC coupling", "level jitter"], **QUICK
     )
-    assert list(found.candidates) == [AS_IT_IS, "level jitter"]
-    assert "`LightningModule`. The filter is a wrapper" in found.skipped["AC coupling"]
+    assert list(found.candidates) == [AS_IT_IS, CONTROL, "level jitter"]
+    assert "`LightningModule`. The front is a wrapper" in found.skipped["AC coupling"]
 
 
 def test_a_dataset_is_no_batches(model: nn.Module) -> None:

@@ -106,7 +106,7 @@ def test_what_training_longer_gives_stands_beside_the_pick() -> None:
         "Training longer alone gives an error of 0.8 on exchanged backgrounds (ID error 0.1), CREST gives 0.2 (ID error 0.1)."
     )
     (close,) = said("CREST", as_it_is=1.0, trained_longer=0.8, CREST=0.73)
-    assert close.endswith("That is not clearly better: it may be more training alone.")
+    assert close.endswith("That is not clearly better: the gain may come from training longer.")
     (itself,) = said(CONTROL, as_it_is=1.0, trained_longer=0.8, CREST=0.9)
     assert itself.startswith("Training longer alone gives the lowest error")
 

@@ -66,7 +66,7 @@ def control_note(name: str, candidates: Mapping[str, MeasuredModel]) -> list[str
     return [
         found
         if beats(chosen, alone)
-        else f"{found} That is not clearly better: it may be more training alone."
+        else f"{found} That is not clearly better: the gain may come from training longer."
     ]
 
 
