@@ -57,15 +57,15 @@ class Structure:
             )
         if self.front is None:
             return model
-        return WithFront(self._made_front(fronts or {}), model).train(model.training)
+        return WithFront(self._made_front(self.front, fronts or {}), model).train(model.training)
 
-    def _made_front(self, fronts: Mapping[str, nn.Module]) -> nn.Module:
-        known = REMEDIES.get(self.front or "")
-        if self.front in fronts:
-            return fronts[self.front]
+    def _made_front(self, name: str, fronts: Mapping[str, nn.Module]) -> nn.Module:
+        if name in fronts:
+            return fronts[name]
+        known = REMEDIES.get(name)
         if known is None or known.front is None:
             raise ValueError(
-                f"fronts must have {self.front!r}, the layer of your own in front of the repaired model, got "
+                f"fronts must have {name!r}, the layer of your own in front of the repaired model, got "
                 f"{', '.join(fronts) or 'none'}"
             )
         return known.front(channels_first=self.channels_first)

@@ -11,20 +11,23 @@ class NoRemedy:
     """The model and its batches as they are."""
 
 
-def _piece(remedy: Remedy) -> functools.partial[Any] | None:
-    """What a run must be told of: a class for the front or for the batches, with its options. CREST is a readout there."""
+def _piece(remedy: Remedy) -> tuple[type, dict[str, Any]] | None:
+    """What a run must be told of: the class of the front or of the change of batches, and its options."""
     found = remedy.front or remedy.change
-    return found if isinstance(found, functools.partial) else None
+    if not isinstance(found, functools.partial) or not isinstance(found.func, type):
+        # CREST is a readout of the run, and what is re-anchored has no run of its own.
+        return None
+    return found.func, dict(found.keywords)
 
 
-def _file(piece: functools.partial[Any]) -> str:
-    """The name of the file that has the class, which is the class' name in specs."""
-    return str(piece.func.__module__).rpartition(".")[2]
+def _file(piece: type) -> str:
+    """The name of the file that has the class, by which specs call it."""
+    return piece.__module__.rpartition(".")[2]
 
 
 RUN_REMEDIES: dict[str, type] = {
     "none": NoRemedy,
-    **{_file(piece): piece.func for one in REMEDIES.values() if (piece := _piece(one)) is not None},
+    **{_file(piece[0]): piece[0] for piece in map(_piece, REMEDIES.values()) if piece is not None},
 }
 """What the field `remedy` of a spec may say; `remedy_options` are the arguments of the class."""
 
@@ -36,10 +39,8 @@ def run_fields(name: str) -> dict[str, Any]:
         >>> run_fields("AC coupling"), run_fields("CREST")["remedy"]
         ({'remedy': 'high_pass', 'remedy_options': {'kind': 'level'}}, 'none')
     """
-    piece = _piece(REMEDIES[name])
-    if piece is None:
-        return {"remedy": "none", "remedy_options": {}}
-    return {"remedy": _file(piece), "remedy_options": dict(piece.keywords)}
+    piece, options = _piece(REMEDIES[name]) or (NoRemedy, {})
+    return {"remedy": "none" if piece is NoRemedy else _file(piece), "remedy_options": options}
 
 
 def make_remedy(name: str, **options: Any) -> Remedy:
@@ -50,9 +51,10 @@ def make_remedy(name: str, **options: Any) -> Remedy:
         HighPass('level')
     """
     require_choice("remedy", name, RUN_REMEDIES)
-    piece = functools.partial(RUN_REMEDIES[name], **options)
+    piece = RUN_REMEDIES[name]
     # Options are refused when a spec is written, not when it is run.
-    piece()
-    if name == "none":
+    piece(**options)
+    if piece is NoRemedy:
         return REMEDIES[CONTROL]
-    return Remedy(change=piece) if issubclass(piece.func, Augmentation) else Remedy(front=piece)
+    maker = functools.partial(piece, **options)
+    return Remedy(change=maker) if issubclass(piece, Augmentation) else Remedy(front=maker)

@@ -16,7 +16,6 @@ from crest.lab.evaluation import model_error
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, CrossEntropy, MeanSquaredError, Objective
 from crest.recordings import Trajectories
-from crest.remedies import Augmentation
 
 Observer = Callable[[int, Model], None]
 """Called with the number of epochs done and a copy of the model: it can look, and changes nothing."""
@@ -79,7 +78,7 @@ def fit(
     schedule: Schedule,
     seed: int,
     objective: Objective | None = None,
-    augmentation: Augmentation | None = None,
+    augmentation: Callable[..., Tensor] | None = None,
     keep: Literal["last", "best_id"] = "last",
     observer: Observer | None = None,
     observe_every: int = 1,
