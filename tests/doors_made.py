@@ -49,7 +49,7 @@ MORE = {
 
 RESULTS = {
     "Audit", "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "MeasuredModel", "PooledMeans",
-    "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Separated", "Trace", "Traces", "Treatment", "TriedBudget",
+    "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Separated", "Trace", "Traces", "TriedBudget",
     "TwoChannelSample", "WatchedEpoch", "WithFront",
 }  # fmt: skip
 """What our functions give back: nobody calls these, and they check nothing."""
@@ -244,9 +244,9 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             "layer": nn.AdaptiveAvgPool1d(1), "path": "2", "readout": crest.MeanReadout(), "layout": "channels_first",
             "keepdim": True, "argument": "path",
         },
-        "Structure": {**fields_of(Structure), "front": "level", "pooling": "2", "layout": "channels_first", "keepdim": True},
-        "Structure.read": {"text": Structure(front="level").written()},
-        "Repaired.load": {"folder": repaired_in(folder / "repaired"), "model": model()},
+        "Structure": {**fields_of(Structure), "front": "AC coupling", "pooling": "2", "layout": "channels_first", "keepdim": True},
+        "Structure.read": {"text": Structure(front="AC coupling").written()},
+        "Repaired.load": {"folder": repaired_in(folder / "repaired"), "model": model(), "fronts": None},
         "deletion": {
             **changes, "ratings": torch.rand(6, 24), "fractions": (0.5,), "target": None, "error": crest.probes.rmse,
         },
@@ -269,9 +269,10 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             "votes": torch.rand(6, 24), "mask": mask(), "split": "id", "digits": 4,
         },
         "exchange_background": {
-            **slow, "kind": "slow", "probability": 0.5, "sigma": 2.0, "donors": "random", "generator": torch.Generator(),
+            **slow, "kind": "slow", "probability": 0.5, "sigma": 2.0, "generator": torch.Generator(),
         },
         "ExchangeBackground": {**fields_of(crest.ExchangeBackground), "generator": torch.Generator()},
+        "Remedy": {"sentence": "It does.", "front": crest.HighPass, "usual": True, "measured": False, "key": "mine"},
         "HighPass": fields_of(crest.HighPass),
         "JitterLevel": {**fields_of(crest.JitterLevel), "generator": torch.Generator()},
         "Collation": {"augmentation": crest.JitterLevel(), "collate_fn": list, "key": "0", "mask": None},

@@ -435,7 +435,7 @@ def test_lengths_say_what_a_mask_says() -> None:
 def test_the_advice_for_batches_with_lengths_can_be_followed() -> None:
     x, y, lengths = ragged()
     advice = " ".join(audit(lambda x, lengths: x[:, 0, 0], (x, y, lengths)).advice)
-    made = re.search(r"crest\.repairing\.WithFront\(.*?\), model\)", advice)
+    made = re.search(r"crest\.remedies\.WithFront\(.*?\), model\)", advice)
     assert made is not None
     mended = eval(made.group(), {"crest": crest, "model": Packed()})
     assert audit(mended, (x, y, lengths)).trajectories == len(x)

@@ -99,7 +99,7 @@ def test_the_advice_hands_masks_and_lengths_on() -> None:
         first = found(
             bad, level=level, sharp=1.0, core_credit=None, deletion=None, channels_first=True, masked=True
         ).advice[0]
-        assert f'crest._repair.WithFront(crest.HighPass("{kind}", channels_first=True), model)' in first
+        assert f'crest.remedies.WithFront(crest.HighPass("{kind}", channels_first=True), model)' in first
         assert first.endswith("train the model again.")
 
 

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest._repair import AS_IT_IS, USUAL_REPAIRS
+from crest._repair import AS_IT_IS
+from crest._repair.repaired import beats
+from crest.remedies import CONTROL, USUAL_REMEDIES
 from knocks_made import STEPS, fit, knocks, network, one_step, split
 from packed_made import Unpacked, ragged
 
@@ -64,7 +66,7 @@ def test_the_numbers_are_those_of_the_models(model: nn.Module, repaired: crest.R
     assert repaired.after.exchange == asked
     assert repaired.after.exchanged_error == asked.exchanged_error
     assert repaired.reanchored is not None
-    assert list(repaired.candidates) == [AS_IT_IS, "AC coupling", "re-anchored"]
+    assert list(repaired.candidates) == [AS_IT_IS, CONTROL, "AC coupling", "re-anchored"]
     assert not repaired.model.training
 
 
@@ -82,9 +84,9 @@ def test_the_given_model_stays_as_it_was(model: nn.Module) -> None:
     state = torch.random.get_rng_state()
     found = crest.repair(model, TRAIN, fit=keep, validation=HELD_OUT, **QUICK)
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert set(found.candidates) == {AS_IT_IS, *USUAL_REPAIRS}
+    assert set(found.candidates) == {AS_IT_IS, CONTROL, *USUAL_REMEDIES}
     assert not found.skipped
-    assert len({id(one) for one in given}) == len(given) == len(USUAL_REPAIRS) - 1
+    assert len({id(one) for one in given}) == len(given) == len(USUAL_REMEDIES)
     assert all(part is not model for one in given for part in one.modules())
     after = model.state_dict()
     assert all(torch.equal(value, after[name]) for name, value in before.items())
@@ -94,7 +96,7 @@ def test_the_given_model_stays_as_it_was(model: nn.Module) -> None:
 
 
 def test_where_the_rule_cannot_tell_the_model_stays_as_it_is(model: nn.Module) -> None:
-    others = [name for name in USUAL_REPAIRS if name != "re-anchored"]
+    others = [name for name in USUAL_REMEDIES if name != "re-anchored"]
     found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=others, **QUICK)
     assert found.choice.name is None
     assert found.name == AS_IT_IS
@@ -166,6 +168,85 @@ def test_a_candidate_that_fails_in_the_field_is_told_and_nothing_is_lost(model: 
     assert found.candidates["AC coupling"].field_error != found.candidates["AC coupling"].field_error
     assert any("In the field AC coupling failed" in note for note in found.notes)
     assert found.to_dict()["candidates"]["AC coupling"]["field_error"] is None
+
+
+# -- the control
+
+
+def ringing(count: int, seed: int) -> list[tuple[Tensor, Tensor]]:
+    """Bursts whose size is the target. Neither they nor the signals have a mean."""
+    numbers = torch.Generator().manual_seed(seed)
+    y, x = torch.randn(count, generator=numbers), 0.1 * torch.randn(count, 1, STEPS, generator=numbers)
+    for row, first in enumerate(torch.randint(20, STEPS - 28, (count,), generator=numbers).tolist()):
+        x[row, 0, first : first + 8] += (2 + 0.5 * y[row]) * torch.tensor([1.0, -1.0]).repeat(4)
+    return split(x - x.mean(2, keepdim=True), y)
+
+
+def test_ac_coupling_of_zero_mean_signals_is_not_better_than_more_training() -> None:
+    """There is nothing to take off, so the candidate is the control, and its gain is that of more training."""
+    train = ringing(128, seed=1000)
+    model = network()
+    fit(model, train, epochs=3)
+    options: dict[str, Any] = {"validation": ringing(64, seed=1001), "remedies": ["AC coupling"], **QUICK}
+    found = crest.repair(model, train, fit=fit, **options)
+    coupled, control = found.candidates["AC coupling"], found.control
+    assert coupled.exchanged_error < 0.7 * found.before.exchanged_error
+    assert coupled.exchanged_error == pytest.approx(control.exchanged_error, rel=1e-3)
+    assert coupled.id_error == pytest.approx(control.id_error, rel=1e-3)
+    assert not beats(coupled, control)
+    assert found.name in (CONTROL, "AC coupling")
+    (note,) = [note for note in found.notes if note.startswith("Training longer alone gives")]
+    assert "no remedy is better" in note or "not clearly better" in note
+    assert "Training longer alone gives" in str(found)
+
+
+def test_the_control_is_beside_whatever_is_trained_and_nothing_else(
+    model: nn.Module, repaired: crest.Repaired
+) -> None:
+    options: dict[str, Any] = {"validation": HELD_OUT, **QUICK}
+    for remedies in (["exchange"], [CONTROL, "exchange"], {"mine": lambda x: x}):
+        found = crest.repair(model, TRAIN, fit=one_step, remedies=remedies, **options)
+        assert list(found.candidates)[:2] == [AS_IT_IS, CONTROL]
+        assert len(found.candidates) == 3
+    assert crest.repair(model, TRAIN, fit=one_step, remedies=["re-anchored"], **options).control is None
+    without = crest.repair(model, TRAIN, **options)
+    assert without.control is None
+    assert CONTROL not in without.skipped
+    (note,) = [note for note in repaired.notes if note.startswith("Training longer alone gives")]
+    assert "not clearly better" not in note
+
+
+# -- remedies of one's own
+
+
+def test_a_front_a_function_a_pair_and_a_known_remedy(model: nn.Module) -> None:
+    class Coupled(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x - x.mean(2, keepdim=True)
+
+    seen: dict[str, list[bool]] = {}
+
+    def watched(copied: nn.Module, batches: Iterable[Any]) -> None:
+        x = torch.cat([x for x, _ in batches])
+        turned = bool((x == -torch.cat([x for x, _ in TRAIN])).all())
+        seen.setdefault(type(copied).__name__, []).append(turned)
+        fit(copied, batches)
+
+    remedies = {
+        "couple": Coupled(), "turn": lambda x: -x, "both": (Coupled(), lambda x: -x),
+        "known": "AC coupling", "AC coupling": "AC coupling", "layer": crest.JitterLevel(channels_first=True),
+    }  # fmt: skip
+    found = crest.repair(
+        model, TRAIN, fit=watched, validation=HELD_OUT, remedies=remedies, field=BROKEN, **QUICK
+    )
+    assert list(found.candidates) == [AS_IT_IS, CONTROL, *remedies]
+    assert not found.skipped
+    # In this order: the control, the turned batches and the jitter have no front.
+    assert seen == {"Sequential": [False, True, False], "WithFront": [False, True, False, False]}
+    for name in ("couple", "known"):
+        same = found.candidates["AC coupling"].field_error
+        assert found.candidates[name].field_error == pytest.approx(same, rel=0.05)
+    assert found.candidates["AC coupling"].field_error < 0.5 * found.before.field_error
 
 
 # -- forms of models and batches
@@ -283,7 +364,7 @@ def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
     found = crest.repair(model, TRAIN, **options)
     every = set(torch.cat([y for _, y in TRAIN]).tolist())
     trained = set(seen[0].tolist())
-    assert seen[0].tolist() == seen[1].tolist()
+    assert seen[0].tolist() == seen[1].tolist() == seen[2].tolist()
     assert trained < every
     assert len(every - trained) == len(every) // 5
     x, y = (torch.cat(parts) for parts in zip(*TRAIN, strict=True))
@@ -291,7 +372,8 @@ def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
     assert found.before.id_error == pytest.approx(error(copy.deepcopy(model), [(x[out], y[out])]), rel=1e-5)
     assert "held out of every training" in found.notes[0]
     crest.repair(model, TRAIN, seed=1, **options)
-    assert set(seen[2].tolist()) != trained
+    assert len(seen) == 6
+    assert set(seen[3].tolist()) != trained
 
 
 def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module) -> None:
@@ -309,6 +391,10 @@ def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module
         seen.clear()
         for seed in (0, 0, 1):
             crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], seed=seed, **QUICK)
+            # What the control was trained on, batches as they are.
+            control = seen[-6:-3]
+            assert torch.equal(control[0], control[1])
+            del seen[-6:-3]
         first, second, drawn = seen[:3]
         assert not torch.equal(first, second)
         changed = (first != torch.cat([x for x, _ in TRAIN])).flatten(1).any(1).double().mean()
@@ -335,7 +421,7 @@ def test_a_loader_and_progress(model: nn.Module) -> None:
 
 def test_a_candidate_that_fails_is_told_and_the_others_go_on(model: nn.Module) -> None:
     def sometimes(copied: nn.Module, batches: Iterable[Any]) -> None:
-        if isinstance(copied, crest._repair.WithFront):
+        if isinstance(copied, crest.remedies.WithFront):
             raise RuntimeError("out of memory")
         one_step(copied, batches)
 
@@ -346,7 +432,7 @@ def test_a_candidate_that_fails_is_told_and_the_others_go_on(model: nn.Module) -
         model, TRAIN, fit=sometimes, validation=HELD_OUT, remedies=["AC coupling", "exchange"], **QUICK
     )
     assert found.skipped == {"AC coupling": "It failed: RuntimeError: out of memory"}
-    assert set(found.candidates) == {AS_IT_IS, "exchange"}
+    assert set(found.candidates) == {AS_IT_IS, CONTROL, "exchange"}
     found = crest.repair(model, TRAIN, fit=breaks, validation=HELD_OUT, remedies=["exchange"], **QUICK)
     assert "predictions of the model must be finite" in found.skipped["exchange"]
 
@@ -383,8 +469,10 @@ def test_fit_returns_a_model_or_nothing(model: nn.Module) -> None:
         ([(torch.zeros(12, 50), torch.zeros(12))], {}, r"^train_batches must hold inputs of shape .* got \(12, 50\), which is a single trajectory"),
         (TRAIN, {"pooling": "22"}, "^pooling must name a module inside the model, such as .*; got '22'"),
         (TRAIN, {"head": "hed"}, "^head must name a module inside the model"),
-        (TRAIN, {"remedies": ["AC"]}, "^remedies must be one of re-anchored, AC coupling, .* got 'AC'"),
+        (TRAIN, {"remedies": ["AC"]}, "^remedies must be one of trained longer, re-anchored, AC coupling, .* got 'AC'"),
         (TRAIN, {"remedies": "CREST"}, "^remedies must be a list"),
+        (TRAIN, {"remedies": {"as it is": nn.ReLU()}}, "^remedies must have other names than that of the given model"),
+        (TRAIN, {"remedies": {"mine": 3}}, r"^remedies\['mine'\] must be a module, .* got int"),
         (TRAIN, {"field": [(torch.zeros(3, 1, 50), torch.full((3,), torch.nan))]}, "^targets of field must be finite"),
         (TRAIN, {"seed": -1}, "^seed must be a whole number, 0 or more, got -1"),
         (TRAIN, {"kind": "slo"}, "kind must be"),
@@ -518,8 +606,8 @@ def test_a_fit_that_takes_no_wrapper_is_told_why(model: nn.Module) -> None:
     found = crest.repair(
         model, TRAIN, fit=picky, validation=HELD_OUT, remedies=["AC coupling", "level jitter"], **QUICK
     )
-    assert list(found.candidates) == [AS_IT_IS, "level jitter"]
-    assert "`LightningModule`. The filter is a wrapper" in found.skipped["AC coupling"]
+    assert list(found.candidates) == [AS_IT_IS, CONTROL, "level jitter"]
+    assert "`LightningModule`. The front is a wrapper" in found.skipped["AC coupling"]
 
 
 def test_a_dataset_is_no_batches(model: nn.Module) -> None:

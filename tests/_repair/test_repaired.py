@@ -7,7 +7,8 @@ from torch import nn
 
 import crest
 from crest._repair import AS_IT_IS, MeasuredModel
-from crest._repair.treatments import REPAIRS
+from crest._repair.repaired import beats, control_note
+from crest.remedies import CONTROL, REMEDIES
 
 
 def exchange(transient: float, error: float | None = 0.5) -> crest.Exchange:
@@ -30,14 +31,14 @@ ROWS = {
     AS_IT_IS: MeasuredModel(id_error=0.14, exchange=exchange(0.01), field_error=1.35),
     **{
         name: MeasuredModel(id_error=0.2 + place, exchange=exchange(0.9), field_error=12345.678)
-        for place, name in enumerate(REPAIRS)
+        for place, name in enumerate(REMEDIES)
     },
 }
 
 
 def test_before_and_after() -> None:
     found = made(ROWS)
-    assert found.name == "re-anchored"
+    assert found.name == CONTROL
     assert found.changed
     assert found.before.id_error == 0.14
     assert found.after.transient == 0.9
@@ -49,7 +50,7 @@ def test_the_table_fits_a_terminal() -> None:
     found = made(ROWS, skipped={"A": words, "B": words, "C": "No."}, notes=("A note, " * 30,))
     lines = str(found).splitlines()
     assert max(map(len, lines)) <= 80
-    assert next(line for line in lines if line.startswith("* ")).split()[:3] == ["*", "re-anchored", "0.2"]
+    assert next(line for line in lines if line.startswith("* ")).split()[:3] == ["*", "trained", "longer"]
     assert "field error" in str(found)
     assert "Not tried: A, B. RuntimeError" in str(found)
     without = {name: dataclasses.replace(row, field_error=None) for name, row in ROWS.items()}
@@ -87,3 +88,35 @@ def test_a_dict_for_machines(value: float) -> None:
     assert told["candidates"][AS_IT_IS]["field_error"] is None
     assert told["candidates"]["CREST"]["field_error"] == 12345.678
     assert told["structure"]["front"] is None
+
+
+def row(error: float) -> MeasuredModel:
+    return MeasuredModel(id_error=0.1, exchange=exchange(0.9, error))
+
+
+def test_what_training_longer_gives_stands_beside_the_pick() -> None:
+    def said(chosen: str, **errors: float) -> list[str]:
+        rows = {name.replace("_", " "): row(error) for name, error in errors.items()}
+        return control_note(chosen, rows)
+
+    assert said("CREST", as_it_is=1.0, CREST=0.2) == []
+    assert said(AS_IT_IS, as_it_is=1.0, trained_longer=2.0) == []
+    (clear,) = said("CREST", as_it_is=1.0, trained_longer=0.8, CREST=0.2)
+    assert clear == (
+        "Training longer alone gives an error of 0.8 on exchanged backgrounds (ID error 0.1), CREST gives 0.2 (ID error 0.1)."
+    )
+    (close,) = said("CREST", as_it_is=1.0, trained_longer=0.8, CREST=0.73)
+    assert close.endswith("That is not clearly better: the gain may come from training longer.")
+    (itself,) = said(CONTROL, as_it_is=1.0, trained_longer=0.8, CREST=0.9)
+    assert itself.startswith("Training longer alone gives the lowest error")
+
+
+def test_better_is_better_by_a_tenth() -> None:
+    assert beats(row(0.9), row(1.0))
+    assert not beats(row(0.91), row(1.0))
+    assert not beats(MeasuredModel(id_error=0.1, exchange=exchange(0.9, None)), row(1.0))
+
+
+def test_the_control_is_read_by_name() -> None:
+    assert made({AS_IT_IS: row(1.0)}).control is None
+    assert made({AS_IT_IS: row(1.0), CONTROL: row(0.5)}).control == row(0.5)

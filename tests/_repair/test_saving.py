@@ -44,6 +44,29 @@ def test_a_repaired_model_comes_back_to_the_bit(
     assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == [WEIGHTS, NUMBERS]
 
 
+def test_a_front_of_ones_own_comes_back_with_its_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(candidates: Any, by: str) -> crest.Choice:
+        judged = crest.choose(candidates, by=by).candidates
+        return crest.Choice(name="envelope", reason="A test.", lowest_error="envelope", candidates=judged)
+
+    monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
+    front = nn.Conv1d(1, 1, 5, padding=2)
+    before = front.weight.detach().clone()
+    found = crest.repair(network(), TRAIN, fit=one_step, remedies={"envelope": front}, **QUICK)
+    assert torch.equal(front.weight, before)
+    assert not torch.equal(found.model.front.weight, before)
+    found.save(tmp_path)
+    other = nn.Conv1d(1, 1, 5, padding=2)
+    loaded = crest.Repaired.load(tmp_path, network(), fronts={"envelope": other})
+    x, _ = knocks(20, tie=0.0, seed=1003)
+    assert torch.equal(loaded(x), found.model(x))
+    assert not torch.equal(other.weight, found.model.front.weight)
+    with pytest.raises(ValueError, match=r"^fronts must have 'envelope', .* got none$"):
+        crest.Repaired.load(tmp_path, network())
+
+
 def test_tied_weights_are_saved(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
     model[1].weight = model[0].weight

@@ -1,45 +1,22 @@
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-import crest
-from crest._repair.structure import Structure, WithFront
+from crest._repair.structure import Structure
+from crest.remedies import WithFront
 from knocks_made import knocks, network
-
-
-class Second(nn.Module):
-    """Its mask is the second argument."""
-
-    def forward(self, x: Tensor, valid: Tensor) -> Tensor:
-        return x.sum((1, 2)) + valid.sum(1)
-
-
-class Named(nn.Module):
-    def forward(self, x: Tensor, scale: float = 1.0, mask: Tensor | None = None) -> Tensor:
-        assert mask is not None
-        return scale * x.sum((1, 2)) + mask.sum(1)
-
-
-def test_the_front_sees_the_mask_and_hands_it_on() -> None:
-    x, mask = torch.randn(3, 20, 2), torch.arange(20) < torch.tensor([[20], [12], [5]])
-    model = WithFront(crest.HighPass("level"), nn.Identity())
-    torch.testing.assert_close(model(x), x - x.mean(1, keepdim=True))
-    expected = crest.HighPass("level")(x, mask)
-    front = crest.HighPass("level")
-    for kept in (Second(), Named()):
-        torch.testing.assert_close(WithFront(front, kept)(x, mask), expected.sum((1, 2)) + mask.sum(1))
 
 
 def test_a_build_is_applied_in_place_and_keeps_the_mode() -> None:
     model = network()
-    built = Structure(front="slow", channels_first=True, pooling="2", budget=0.1).build(model)
+    built = Structure(front="high-pass", channels_first=True, pooling="2", budget=0.1).build(model)
     assert isinstance(built, WithFront)
     assert built.model is model
     assert model[2].readout.budget == 0.1
     assert built.front.kind == "slow"
     assert built.front.channels_first
     assert built.training
-    assert not Structure(front="level").build(network().eval()).training
+    assert not Structure(front="AC coupling").build(network().eval()).training
     assert Structure().build(model) is model
 
 
@@ -47,7 +24,7 @@ def test_a_build_is_applied_in_place_and_keeps_the_mode() -> None:
     "structure",
     [
         Structure(),
-        Structure(front="slow", channels_first=True),
+        Structure(front="high-pass", channels_first=True),
         Structure(pooling="a.b", layout="channels_first", keepdim=False, budget=0.1),
     ],
 )
@@ -59,100 +36,22 @@ def test_a_build_is_read_as_it_was_written(structure: Structure) -> None:
 @pytest.mark.slow
 def test_repaired_builds_export() -> None:
     x, _ = knocks(6, tie=0.5, seed=1000)
-    filtered = Structure(front="level", channels_first=True).build(network().eval())
+    filtered = Structure(front="AC coupling", channels_first=True).build(network().eval())
     any_size = {0: torch.export.Dim.DYNAMIC, 2: torch.export.Dim.DYNAMIC}
     program = torch.export.export(filtered, (x,), dynamic_shapes=[any_size])
     shorter = x[:4, :, :120]
     torch.testing.assert_close(program.module()(shorter), filtered(shorter), rtol=1e-4, atol=1e-5)
     # For any batch and length too, which tests/readouts/test_tracing.py shows.
-    both = Structure(front="level", channels_first=True, pooling="2", budget=0.1).build(network().eval())
+    both = Structure(front="AC coupling", channels_first=True, pooling="2", budget=0.1).build(
+        network().eval()
+    )
     torch.testing.assert_close(torch.export.export(both, (x,)).module()(x), both(x), rtol=1e-4, atol=1e-5)
 
 
-class Lengths(nn.Module):
-    def forward(self, x: Tensor, lens: Tensor) -> Tensor:
-        return x.sum((1, 2)) + lens
-
-
-@pytest.mark.parametrize("channels_first", [False, True])
-def test_the_front_takes_lengths_as_the_model_does(channels_first: bool) -> None:
-    x, lengths = torch.randn(3, 20, 2), torch.tensor([18, 12, 5])
-    mask = torch.arange(20) < lengths[:, None]
-    expected = crest.HighPass("level")(x, mask).sum((1, 2)) + lengths
-    model = WithFront(crest.HighPass("level", channels_first=channels_first), Lengths())
-    given = x.mT if channels_first else x
-    for answer in (model(given, lengths), model(given, lengths=lengths), model(given, mask)):
-        torch.testing.assert_close(answer, expected)
-
-
-@pytest.mark.parametrize(("model", "name"), [(Second(), "valid"), (Named(), "mask"), (Lengths(), "lens")])
-def test_the_front_takes_them_by_the_models_own_name(model: nn.Module, name: str) -> None:
-    x, lengths = torch.randn(3, 20, 2), torch.tensor([18, 12, 5])
-    mask = torch.arange(20) < lengths[:, None]
-    built = WithFront(crest.HighPass("level"), model)
-    given = {name: lengths if name == "lens" else mask}
-    torch.testing.assert_close(built(x, **given), built(x, mask))
-
-
-def test_other_arguments_of_the_model_are_handed_on() -> None:
-    x, mask = torch.randn(3, 20, 2), torch.ones(3, 20, dtype=torch.bool)
-    built = WithFront(crest.HighPass("level"), Named())
-    expected = 2 * crest.HighPass("level")(x, mask).sum((1, 2)) + 20
-    torch.testing.assert_close(built(x, mask, scale=2.0), expected)
-
-
-def test_the_front_does_not_take_a_mask_of_padding() -> None:
-    class Padding(nn.Module):
-        def forward(self, x: Tensor, padding_mask: Tensor | None = None) -> Tensor:
-            return x.sum((1, 2))
-
-    built, x = WithFront(crest.HighPass("level"), Padding()), torch.randn(3, 20, 2)
-    assert built(x).shape == (3,)
-    for given in ({"mask": torch.ones(3, 20).bool()}, {"padding_mask": torch.zeros(3, 20).bool()}):
-        with pytest.raises(ValueError, match=r"^mask is True where a step is valid, .* 'padding_mask'"):
-            built(x, **given)
-
-
-class Labelled(nn.Module):
-    """Its second argument says nothing of steps."""
-
-    def forward(self, x: Tensor, labels: object = None) -> Tensor:
-        self.seen = labels
-        return x.sum((1, 2))
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [torch.tensor([2, 1, 1]), torch.tensor([0, 1, 0]), torch.randn(3, 4), 2.0, [2, 1, 1]],
-    ids=["as lengths", "zeros and ones", "soft", "number", "list"],
-)
-def test_a_second_argument_that_is_no_mask_is_handed_on(labels: object) -> None:
-    x, model = torch.randn(3, 20, 2), Labelled()
-    built = WithFront(crest.HighPass("level"), model)
-    expected = built(x)
-    torch.testing.assert_close(built(x, labels=labels), expected)
-    assert model.seen is labels
-    if not isinstance(labels, Tensor) or labels.ndim < 2:
-        torch.testing.assert_close(built(x, labels), expected)
-        assert model.seen is labels
-
-
-def test_lengths_may_be_a_list_and_come_beside_a_mask() -> None:
-    x, lengths = torch.randn(3, 20, 2), [18, 12, 5]
-    mask = torch.arange(20) < torch.tensor(lengths)[:, None]
-    built = WithFront(crest.HighPass("level"), Lengths())
-    expected = built(x, mask)
-    for answer in (built(x, lens=lengths), built(x, lengths), built(x, lengths=lengths)):
-        torch.testing.assert_close(answer, expected)
-    torch.testing.assert_close(built(x, mask, lens=torch.tensor(lengths)), expected)
-
-
-def test_one_length_for_all_is_the_models_own_affair() -> None:
-    x, built = torch.randn(3, 20, 2), WithFront(crest.HighPass("level"), Lengths())
-    expected = crest.HighPass("level")(x).sum((1, 2)) + 20
-    torch.testing.assert_close(built(x, lens=20), expected)
-
-
-def test_a_model_and_its_filter_in_the_other_order_are_told() -> None:
-    with pytest.raises(ValueError, match=r"^model must be the model behind the filter"):
-        WithFront(nn.Identity(), crest.HighPass("level"))
+def test_a_front_of_ones_own_is_found_by_its_name() -> None:
+    own, structure = nn.AvgPool1d(3, 1, 1), Structure(front="envelope", channels_first=True)
+    assert structure.build(network(), {"envelope": own}).front is own
+    with pytest.raises(
+        ValueError, match=r"^fronts must have 'envelope', the layer of your own .* got smooth$"
+    ):
+        structure.build(network(), {"smooth": own})

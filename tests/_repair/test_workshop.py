@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -5,10 +6,13 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest._repair.treatments import REPAIRS
 from crest._repair.workshop import Workshop
+from crest.background import split
+from crest.remedies import REMEDIES, Remedy
 from crest.strangers.batch_forms import BatchForm
 from knocks_made import knocks, network
+
+X, Y = torch.randn(32, 1, 100) + torch.randn(32, 1, 1), torch.arange(32.0)
 
 
 def workshop(model: nn.Module, **options: Any) -> Workshop:
@@ -22,13 +26,13 @@ def workshop(model: nn.Module, **options: Any) -> Workshop:
 def test_what_is_lacking_is_said() -> None:
     plain = workshop(network())
     assert (plain.pooling, plain.head, plain.layout, plain.keepdim) == ("2", "4", "channels_first", True)
-    assert plain.lacks(REPAIRS["re-anchored"]) is None
-    assert "fit=" in str(plain.lacks(REPAIRS["exchange"]))
-    assert workshop(network(), fit=lambda *_: None).lacks(REPAIRS["CREST"]) is None
+    assert plain.lacks(REMEDIES["re-anchored"]) is None
+    assert "fit=" in str(plain.lacks(REMEDIES["exchange"]))
+    assert workshop(network(), fit=lambda *_: None).lacks(REMEDIES["CREST"]) is None
     functional = nn.Sequential(nn.Conv1d(1, 1, 5), nn.Flatten(), nn.Linear(146, 1))
-    assert "pooling=" in str(workshop(functional).lacks(REPAIRS["re-anchored"]))
+    assert "pooling=" in str(workshop(functional).lacks(REMEDIES["re-anchored"]))
     between = nn.Sequential(nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Tanh(), nn.Linear(1, 1))
-    assert "head=" in str(workshop(between).lacks(REPAIRS["re-anchored"]))
+    assert "head=" in str(workshop(between).lacks(REMEDIES["re-anchored"]))
 
 
 def test_a_pooling_of_ones_own_is_seen_on_the_first_batch() -> None:
@@ -47,10 +51,10 @@ def test_behind_a_stride_crest_counts_steps_of_the_inputs() -> None:
     )
     found = workshop(model)
     assert found.stride == 3
-    structure = found._structure(REPAIRS["CREST"])
+    structure = found._structure(REMEDIES["CREST"])
     assert structure.build(model)[1].readout.stride == 3
     assert any("a step for 3 of the inputs" in note for note in found.notes)
-    assert found._structure(REPAIRS["AC coupling"]).stride == 1
+    assert found._structure(REMEDIES["AC coupling"]).stride == 1
 
 
 def test_a_layer_that_was_found_and_is_of_no_use_is_no_error() -> None:
@@ -65,7 +69,7 @@ def test_a_layer_that_was_found_and_is_of_no_use_is_no_error() -> None:
     found = workshop(Twice())
     assert found.pooling is None
     assert "of no use: pooling must name a layer that the model calls once" in str(
-        found.lacks(REPAIRS["CREST"])
+        found.lacks(REMEDIES["CREST"])
     )
     with pytest.raises(
         ValueError, match=r"^pooling must name a layer that the model calls once, got 'pool': 2 calls"
@@ -81,7 +85,7 @@ def test_fit_gets_a_model_in_training_mode_and_a_seeded_state() -> None:
 
     made = workshop(network().eval(), fit=fit)
     for name in ("CREST", "exchange"):
-        made._trained(network().eval(), REPAIRS[name])
+        made._trained(network().eval(), REMEDIES[name])
     assert seen[0] == seen[1]
     assert seen[0][0]
 
@@ -94,7 +98,78 @@ def test_an_unpack_error_in_fit_stays_the_one_that_is_told() -> None:
     with pytest.raises(
         ValueError, match=r"^too many values to unpack .*; if fit unpacks its batches so: they are \(x, y\)$"
     ):
-        found._trained(network(), REPAIRS["CREST"])
+        found._trained(network(), REMEDIES["CREST"])
     found.batches = []
     with pytest.raises(ValueError, match=r"^too many values to unpack [^;]*$"):
-        found._trained(network(), REPAIRS["CREST"])
+        found._trained(network(), REMEDIES["CREST"])
+
+
+# -- what is done to the batches
+
+
+def trained_on(remedy: str | Remedy, batches: list[Any]) -> Iterable[Any]:
+    found = workshop(network())
+    found.batches = batches
+    return found._batches(REMEDIES[remedy] if isinstance(remedy, str) else remedy)
+
+
+def test_what_leaves_the_batches_alone_hands_them_on() -> None:
+    batches = [(X, Y)]
+    for name in ("trained longer", "AC coupling", "high-pass", "CREST"):
+        assert trained_on(name, batches) is batches
+
+
+@pytest.mark.parametrize("name", ["level jitter", "exchange", "CREST + exchange"])
+def test_half_of_the_rows_change_channel_by_channel_and_labels_stay(name: str) -> None:
+    ((x, y),) = list(trained_on(name, [(X, Y)]))
+    assert y is Y
+    moved = x - X
+    rows = moved.flatten(1).any(1)
+    assert 6 <= int(rows.sum()) <= 26
+    # What is added is smooth along time, the last axis: a level, or a difference of two slow backgrounds.
+    assert moved[rows].diff(dim=2).abs().amax() < 0.5 * X.diff(dim=2).abs().amax()
+
+
+def test_around_the_core_the_core_stays() -> None:
+    x = X.clone()
+    x[:, 0, 40:44] += torch.linspace(5, 9, 32)[:, None]
+    ((changed, _),) = trained_on("core exchange", [(x, Y)])
+    background = split(x.mT, "core").background.mT
+    moved = changed - x
+    rows = moved.flatten(1).any(1)
+    assert 6 <= int(rows.sum()) <= 26
+    for row in rows.nonzero().flatten().tolist():
+        # What was added is another's background less the own.
+        given = moved[row] + background[row]
+        assert (given - background).abs().amax((1, 2)).min() < 1e-5
+
+
+def test_padding_stays() -> None:
+    mask = (torch.arange(100) < 60).expand(32, 100)
+    ((x, _, same),) = list(trained_on("exchange", [(X, Y, mask)]))
+    assert same is mask
+    assert torch.equal(x[..., 60:], X[..., 60:])
+    assert not torch.equal(x, X)
+
+
+def test_a_change_of_ones_own_gets_a_mask_if_it_takes_one() -> None:
+    mask = (torch.arange(100) < 60).expand(32, 100)
+    for change, expected in (
+        (lambda x: 2 * x, 2 * X),
+        (lambda x, mask: x * mask.unsqueeze(1), X * mask.unsqueeze(1)),
+        (lambda x, scale=3: scale * x, 3 * X),
+    ):
+        ((x, y, same),) = trained_on(Remedy(change=lambda change=change, **_: change), [(X, Y, mask)])
+        assert torch.equal(x, expected)
+        assert y is Y
+        assert same is mask
+
+
+@pytest.mark.parametrize(
+    ("change", "got"), [(lambda x: x[..., :50], r"\(32, 1, 50\)"), (lambda x: None, "NoneType")]
+)
+def test_a_change_must_keep_the_shape(change: Any, got: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^a change of batches must return signals of the shape .* got {got}$"
+    ):
+        list(trained_on(Remedy(change=lambda **_: change), [(X, Y)]))

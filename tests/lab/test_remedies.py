@@ -5,9 +5,11 @@ import torch
 
 from crest._base import rng
 from crest.lab.model import make_model
-from crest.lab.remedies import REMEDIES, make_remedy
+from crest.lab.remedies import RUN_REMEDIES, make_remedy, run_fields
+from crest.lab.runs.spec import RunSpec
 from crest.lab.systems import Sizes, make_system
 from crest.lab.training import Schedule, fit
+from crest.remedies import REMEDIES
 
 
 def signals() -> torch.Tensor:
@@ -18,8 +20,8 @@ def signals() -> torch.Tensor:
 
 def test_none_does_nothing() -> None:
     remedy = make_remedy("none")
-    assert remedy.front() is None
-    assert remedy.augmentation(torch.Generator()) is None
+    assert remedy.front is None
+    assert remedy.change is None
 
 
 def test_a_filter_stands_in_front_of_the_encoder() -> None:
@@ -36,22 +38,27 @@ def test_a_filter_stands_in_front_of_the_encoder() -> None:
 @pytest.mark.parametrize("name", ["jitter", "exchange"])
 def test_an_augmentation_changes_batches_and_repeats_with_its_generator(name: str) -> None:
     remedy = make_remedy(name)
-    assert remedy.front() is None
-    first, again = (remedy.augmentation(rng.torch_generator(7, "remedy")) for _ in range(2))
+    assert remedy.front is None
+    first, again = (remedy.change(generator=rng.torch_generator(7, "remedy")) for _ in range(2))
     changed = first(signals())
     assert not torch.equal(changed, signals())
     assert torch.equal(changed, again(signals()))
 
 
-@pytest.mark.parametrize("name", sorted(REMEDIES))
+@pytest.mark.parametrize("name", sorted(RUN_REMEDIES))
 def test_training_sees_it(name: str) -> None:
     """With an augmentation the same seed ends in other weights; a filter is part of the model."""
     splits = make_system("gear").splits(1000, Sizes(train=16, id=4, ood=4))
     remedy = make_remedy(name)
     weights = []
-    for augmentation in (None, remedy.augmentation(rng.torch_generator(0, "remedy"))):
+    change = remedy.change and remedy.change(generator=rng.torch_generator(0, "remedy"))
+    for augmentation in (None, change):
         model = make_model(
-            "pointwise", "mean", channels=splits.train.x.shape[2], seed=0, front=remedy.front()
+            "pointwise",
+            "mean",
+            channels=splits.train.x.shape[2],
+            seed=0,
+            front=remedy.front and remedy.front(),
         )
         schedule = Schedule(epochs=1, batch=8)
         fit(model, splits.train, schedule=schedule, seed=0, augmentation=augmentation)
@@ -64,3 +71,13 @@ def test_options_are_checked_when_a_spec_is_written() -> None:
         make_remedy("hope")
     with pytest.raises(ValueError, match=r"^probability must lie in"):
         make_remedy("exchange", probability=2.0)
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_a_run_spells_every_remedy_and_makes_the_same_of_it(name: str) -> None:
+    fields = run_fields(name)
+    RunSpec(system="gear", readout="mean", seed=1000, **fields)
+    made, meant = make_remedy(fields["remedy"], **fields["remedy_options"]), REMEDIES[name]
+    for part in ("front", "change"):
+        one, other = (getattr(remedy, part) for remedy in (made, meant))
+        assert repr(one and one()) == repr(other and other())

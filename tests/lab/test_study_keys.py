@@ -7,12 +7,10 @@ from typing import Any, get_args
 import pytest
 
 from crest.lab.encoders import ENCODERS
-from crest.lab.evidence.study_file import STUDY_REMEDIES
 from crest.lab.study_keys import (
     STUDY_ENCODERS,
     STUDY_KEYS,
     STUDY_READOUTS,
-    STUDY_REMEDY_NAMES,
     StudyFileError,
     read_study,
 )
@@ -26,7 +24,6 @@ from studies_made import made_study
 def test_keys_and_names_are_those_of_what_they_stand_for() -> None:
     assert tuple(ENCODERS) == STUDY_ENCODERS
     assert tuple(READOUTS) == STUDY_READOUTS
-    assert tuple(STUDY_REMEDIES) == STUDY_REMEDY_NAMES
     # A study makes these itself: `signals` is the folder, and the table says classes and ID rows.
     inside = {"folder", "content", "id", "classes"}
     fields = {field.name for field in dataclasses.fields(RecordingsSystem)} - inside

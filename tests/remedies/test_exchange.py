@@ -45,27 +45,26 @@ def donors_of(x: Tensor, out: Tensor, mask: Tensor | None, kind: str) -> list[li
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "slow+level"])
-@pytest.mark.parametrize("donors", ["random", "far"])
-def test_every_row_has_the_background_of_one_other(kind: str, donors: str) -> None:
+def test_every_row_has_the_background_of_one_other(kind: str) -> None:
     # A tone of its own size in each row, for backgrounds that repeat.
     sizes = torch.arange(5.0, 11.0).reshape(6, 1, 1)
     x = signals() + sizes * torch.sin(2 * torch.pi * torch.arange(80) / 10).reshape(1, 80, 1)
-    out = crest.exchange_background(x, kind=kind, probability=1.0, donors=donors, generator=seeded())
+    out = crest.exchange_background(x, kind=kind, probability=1.0, generator=seeded())
     found = donors_of(x, out, None, kind)
     assert all(len(fitting) == 1 for fitting in found)
     assert all(fitting != [row] for row, fitting in enumerate(found))
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(["random", "far"]), st.sampled_from([0.0, 0.3, 1.0]))
-def test_masks_of_any_form(seed: int, donors: str, probability: float) -> None:
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.3, 1.0]))
+def test_masks_of_any_form(seed: int, probability: float) -> None:
     generator = seeded(seed)
     x = signals(5, 20, 1, seed)
     mask = torch.rand(5, 20, generator=generator) < torch.rand(5, 1, generator=generator)
     mask[0] = False
     dirty = x.masked_fill(~mask.unsqueeze(-1), float("nan"))
     out = crest.exchange_background(
-        dirty, kind="level", probability=probability, mask=mask, donors=donors, generator=generator
+        dirty, kind="level", probability=probability, mask=mask, generator=generator
     )
     # Padding as it was, NaN included; a row without valid steps is all padding.
     torch.testing.assert_close(out[~mask], dirty[~mask], rtol=0, atol=0, equal_nan=True)
@@ -120,26 +119,6 @@ def test_random_donors_are_all_alike() -> None:
     assert ((others - 100).abs() < 5 * (400 * 0.25 * 0.75) ** 0.5).all()
 
 
-def test_far_donors_are_the_farther_half() -> None:
-    x = torch.tensor([0.0, 1.0, 2.0, 10.0, 11.0]).reshape(5, 1, 1)
-    generator = seeded()
-    seen: list[set[float]] = [set() for _ in range(5)]
-    for _ in range(60):
-        got = crest.exchange_background(x, kind="level", probability=1.0, donors="far", generator=generator)
-        for row, value in enumerate(got.flatten().round().tolist()):
-            seen[row].add(value)
-    assert seen == [{10.0, 11.0}, {10.0, 11.0}, {10.0, 11.0}, {0.0, 1.0}, {0.0, 1.0}]
-
-
-def test_the_distance_of_levels_does_not_depend_on_units() -> None:
-    x, units = signals(8, 30, 3).double(), torch.tensor([1.0, 1e3, 1e-3], dtype=torch.float64)
-    out, other = (
-        crest.exchange_background(one, kind="level", probability=1.0, donors="far", generator=seeded())
-        for one in (x, x * units)
-    )
-    torch.testing.assert_close(out * units, other)
-
-
 def test_the_same_generator_gives_the_same_and_another_another() -> None:
     x = signals()
     one, two, three = (crest.exchange_background(x, generator=seeded(seed)) for seed in (1000, 1000, 1001))
@@ -161,9 +140,8 @@ def test_one_trajectory_has_nothing_to_exchange() -> None:
 
 def test_equal_rows_stay_what_they_are() -> None:
     x = torch.ones(4, 10, 1)
-    for donors in ("random", "far"):
-        out = crest.exchange_background(x, kind="level", probability=1.0, donors=donors)
-        torch.testing.assert_close(out, x, rtol=0, atol=1e-6)
+    out = crest.exchange_background(x, kind="level", probability=1.0)
+    torch.testing.assert_close(out, x, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
@@ -194,19 +172,15 @@ def test_arguments_are_checked_by_name() -> None:
         crest.exchange_background(x, probability=1.5)
     with pytest.raises(ValueError, match=r"^sigma must be positive, got -1"):
         crest.exchange_background(x, sigma=-1)
-    with pytest.raises(ValueError, match=r"^donors must be one of random, far, got 'near'"):
-        crest.exchange_background(x, donors="near")
     with pytest.raises(ValueError, match=r"^mask must have shape \(B, T\) = \(6, 80\)"):
         crest.exchange_background(x, mask=torch.ones(6, 79, dtype=torch.bool))
-    with pytest.raises(ValueError, match=r"^donors must be one of random, far, got 'near'"):
-        crest.ExchangeBackground(donors="near")
     with pytest.raises(ValueError, match=r"^kind must be one of level, slow"):
         crest.ExchangeBackground("fast")
 
 
 def test_the_layer_is_the_function_in_training() -> None:
     x, mask = signals(), torch.arange(80) < torch.tensor([[80], [70], [60], [50], [40], [30]])
-    options = {"kind": "slow+level", "probability": 0.7, "sigma": 3.0, "donors": "far"}
+    options = {"kind": "slow+level", "probability": 0.7, "sigma": 3.0}
     layer = crest.ExchangeBackground(**options, generator=seeded())
     expected = crest.exchange_background(x, **options, mask=mask, generator=seeded())
     torch.testing.assert_close(layer(x, mask), expected, rtol=0, atol=0)
@@ -223,6 +197,6 @@ def test_the_layer_takes_channels_first() -> None:
 
 def test_the_layer_says_what_it_is() -> None:
     assert repr(crest.ExchangeBackground()) == "ExchangeBackground('slow', probability=0.5)"
-    assert repr(crest.ExchangeBackground("level", sigma=3.0, donors="far", channels_first=True)) == (
-        "ExchangeBackground('level', probability=0.5, channels_first=True, sigma=3.0, donors='far')"
+    assert repr(crest.ExchangeBackground("level", sigma=3.0, channels_first=True)) == (
+        "ExchangeBackground('level', probability=0.5, channels_first=True, sigma=3.0)"
     )

@@ -155,7 +155,7 @@ def _advice(
         layer = f'crest.HighPass("{kind}"{more})'
         if not masked:
             return f"{layer} in front of the model"
-        return f"crest._repair.WithFront({layer}, model), which hands mask or lengths on to both, in the place of the model"
+        return f"crest.remedies.WithFront({layer}, model), which hands mask or lengths on to both, in the place of the model"
 
     each = "each training batch, with its mask" if masked else "each training batch"
     first = (

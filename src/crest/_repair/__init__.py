@@ -2,17 +2,12 @@
 
 from crest._repair.repair import repair
 from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired
-from crest._repair.structure import Structure, WithFront
-from crest._repair.treatments import REPAIRS, USUAL_REPAIRS, Treatment
+from crest._repair.structure import Structure
 
 __all__ = [
     "AS_IT_IS",
-    "REPAIRS",
-    "USUAL_REPAIRS",
     "MeasuredModel",
     "Repaired",
     "Structure",
-    "Treatment",
-    "WithFront",
     "repair",
 ]

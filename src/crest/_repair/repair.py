@@ -14,8 +14,7 @@ from crest._base.doors import door_leaving
 from crest._base.rng import scope
 from crest._base.tensors import require_finite
 from crest._repair.measuring import Yardstick
-from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired
-from crest._repair.treatments import REPAIRS, USUAL_REPAIRS
+from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired, control_note
 from crest._repair.workshop import Fit, FitResultError, TriedModel, Workshop, measured
 from crest.background import SIGMA
 from crest.exchange.candidates import Candidate
@@ -23,6 +22,8 @@ from crest.exchange.measurement import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.exchange.rule import choose
 from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
+from crest.remedies.registry import CONTROL, REMEDIES, USUAL_REMEDIES, remedies_of
+from crest.remedies.remedy import Remedy
 from crest.strangers.axes import find_channels_first, warn_of_axes
 from crest.strangers.batch_forms import (
     BatchForm,
@@ -38,12 +39,12 @@ from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.strangers.slot import Layout
 
 _IN_FRONT = (
-    ". The filter is a wrapper around the model, crest._repair.WithFront: fit must take any module, and for a "
+    ". The front is a wrapper around the model, crest.remedies.WithFront: fit must take any module, and for a "
     "LightningModule the network inside is what to repair (docs/repair.md)"
 )
 
 
-@door_leaving("model", "fit")
+@door_leaving("model", "fit", "remedies")
 def repair(
     model: nn.Module,
     train_batches: Any,
@@ -52,7 +53,7 @@ def repair(
     head: str | None = None,
     fit: Fit | None = None,
     validation: Iterable[Any] | None = None,
-    remedies: Sequence[str] = USUAL_REPAIRS,
+    remedies: Sequence[str] | Mapping[str, Any] = USUAL_REMEDIES,
     field: Iterable[Any] | None = None,
     channels_first: bool | None = None,
     layout: Layout | None = None,
@@ -72,7 +73,7 @@ def repair(
 
     The given model is never changed. Without `fit`, only `crest.reanchor` is tried, which trains nothing but the head. With
     it, each other remedy gets a fresh copy of the trained model, and `fit` trains it further on batches that the remedy
-    may change. The rule is that of `crest.choose`: the lowest error on backgrounds of others. Where it cannot tell, the model
+    may change. One more copy is trained longer without any remedy: what that gives, no remedy may claim. The rule is that of `crest.choose`: the lowest error on backgrounds of others. Where it cannot tell, the model
     stays as it is. A remedy that fails is told in `Repaired.skipped`; the others go on.
 
     Args:
@@ -88,7 +89,10 @@ def repair(
             trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
         validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
             seed, is held out of every training here; all batches are then kept in memory.
-        remedies: which to try, names of `crest._repair.REPAIRS`; unless given, all but the core exchange.
+        remedies: which to try, names of `crest.remedies.REMEDIES`; by default all but the core exchange. Or a mapping with
+            your own: from a name to a module for the front of the model, a function of a batch of signals (x), or (x, mask),
+            that changes batches in training, a pair of both, a `crest.remedies.Remedy`, or the name of a known one. A front
+            and a function get signals as the model does.
         field: batches of another operating condition, with labels, if there are any. Their errors are shown. Nothing is
             chosen by them.
         channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.
@@ -117,7 +121,8 @@ def repair(
         >>> list(found.candidates), found.after.id_error < found.before.id_error
         (['as it is', 're-anchored'], True)
     """
-    original = _checked(model, pooling, head, fit, remedies)
+    original = _checked(model, pooling, head, fit)
+    wanted = _wanted(remedies, fit)
     require("seed", seed, "be a whole number, 0 or more")
     require_choice("by", by, ("error", "share"))
     train_batches = as_batches(train_batches, "train_batches")
@@ -149,7 +154,7 @@ def repair(
     answers = yardstick.predictions(original, yardstick.validation)
     notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
     _report(say, AS_IT_IS, plain)
-    tried, skipped = _tried(workshop, remedies, yardstick, say)
+    tried, skipped = _tried(workshop, wanted, yardstick, say)
     tried = {AS_IT_IS: plain, **tried}
     choice = choose(
         {
@@ -160,6 +165,7 @@ def repair(
     )
     chosen = choice.name or AS_IT_IS
     notes += [*workshop.notes, *tried[chosen].row.exchange.train_first(tried[chosen].row.id_error)]
+    notes += control_note(chosen, {name: one.row for name, one in tried.items()})
     return Repaired(
         model=tried[chosen].model,
         name=chosen,
@@ -176,9 +182,7 @@ def _silent(_: str) -> None:
     """Tell nobody."""
 
 
-def _checked(
-    model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None, remedies: Sequence[str]
-) -> nn.Module:
+def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None) -> nn.Module:
     """A copy of the model in evaluation mode, if the arguments are what they should be."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
@@ -187,14 +191,19 @@ def _checked(
             part_at(model, argument, path)
     if fit is not None and not callable(fit):
         raise ValueError(f"fit must be a function of a model and batches, got {type(fit).__name__}")
-    if isinstance(remedies, str):
-        raise ValueError(f"remedies must be a list of names, got {remedies!r}")
-    for name in remedies:
-        require_choice("remedies", name, REPAIRS)
     try:
         return copy.deepcopy(model).eval()
     except (RuntimeError, TypeError) as error:
         raise ValueError(f"model must be one that copy.deepcopy can copy: {_words(error)}") from error
+
+
+def _wanted(remedies: Sequence[str] | Mapping[str, Any], fit: Fit | None) -> dict[str, Remedy]:
+    """What is tried, by name. Where something is trained, the control comes first, named or not."""
+    found = remedies_of(remedies)
+    if AS_IT_IS in found:
+        raise ValueError(f"remedies must have other names than that of the given model, got {AS_IT_IS!r}")
+    trains = fit is not None and any(one.needs_fit for one in found.values())
+    return {CONTROL: REMEDIES[CONTROL], **found} if trains else found
 
 
 def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> TrainingParts:
@@ -236,25 +245,24 @@ def _axes(model: nn.Module, first: TrainingParts, channels_first: bool | None, n
 
 
 def _tried(
-    workshop: Workshop, remedies: Sequence[str], yardstick: Yardstick, say: Callable[[str], object]
+    workshop: Workshop, remedies: Mapping[str, Remedy], yardstick: Yardstick, say: Callable[[str], object]
 ) -> tuple[dict[str, TriedModel], dict[str, str]]:
     """The candidates by name, and why others are none."""
     tried: dict[str, TriedModel] = {}
     skipped: dict[str, str] = {}
-    for name in dict.fromkeys(remedies):
-        treatment = REPAIRS[name]
-        lacking = workshop.lacks(treatment)
+    for name, remedy in remedies.items():
+        lacking = workshop.lacks(remedy)
         if lacking is not None:
             skipped[name] = lacking
             continue
-        say(f"{name}: {'training' if treatment.trains else 'fitting the head again'}")
+        say(f"{name}: {'training' if remedy.needs_fit else 'fitting the head again'}")
         try:
-            tried[name] = workshop.made(treatment, yardstick)
+            tried[name] = workshop.made(name, remedy, yardstick)
         except FitResultError:
             raise
         except Exception as failed:
             skipped[name] = f"It failed: {_words(failed)}"
-            if treatment.front is not None and isinstance(failed, TypeError | AttributeError):
+            if remedy.front is not None and isinstance(failed, TypeError | AttributeError):
                 skipped[name] += _IN_FRONT
             say(f"{name}: {skipped[name]}")
         else:

@@ -13,7 +13,9 @@ from crest._repair.saving import finite, load_weights, save_weights
 from crest._repair.structure import Structure
 from crest.exchange.candidates import Choice
 from crest.exchange.result import Exchange
+from crest.exchange.rule import BELOW
 from crest.remedies.reanchored import Reanchored
+from crest.remedies.registry import CONTROL
 
 AS_IT_IS = "as it is"
 """The name of the model that was given, among the candidates."""
@@ -43,6 +45,36 @@ class MeasuredModel:
     def exchanged_error(self) -> float | None:
         """Its error on backgrounds of others."""
         return self.exchange.exchanged_error
+
+
+def control_note(name: str, candidates: Mapping[str, MeasuredModel]) -> list[str]:
+    """What training longer gives without a remedy, beside what the chosen one gives; nothing if no remedy was trained.
+
+    Args:
+        name: of the chosen candidate.
+        candidates: their numbers by name.
+    """
+    if CONTROL not in candidates or name == AS_IT_IS:
+        return []
+    if name == CONTROL:
+        return ["Training longer alone gives the lowest error: no remedy is better than more training."]
+    alone, chosen = candidates[CONTROL], candidates[name]
+    found = (
+        f"Training longer alone gives an error of {_shown(alone.exchanged_error)} on exchanged backgrounds (ID error "
+        f"{_shown(alone.id_error)}), {name} gives {_shown(chosen.exchanged_error)} (ID error {_shown(chosen.id_error)})."
+    )
+    return [
+        found
+        if beats(chosen, alone)
+        else f"{found} That is not clearly better: the gain may come from training longer."
+    ]
+
+
+def beats(one: MeasuredModel, other: MeasuredModel) -> bool:
+    """Whether an error on exchanged backgrounds is clearly below another: by a tenth, as below that of a constant."""
+    if one.exchanged_error is None or other.exchanged_error is None:
+        return False
+    return one.exchanged_error <= BELOW * other.exchanged_error
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -78,6 +110,11 @@ class Repaired:
     def after(self) -> MeasuredModel:
         """The numbers of the repaired model."""
         return self.candidates[self.name]
+
+    @property
+    def control(self) -> MeasuredModel | None:
+        """The numbers of the model trained longer without a remedy; None if nothing was trained."""
+        return self.candidates.get(CONTROL)
 
     @property
     def changed(self) -> bool:
@@ -121,14 +158,17 @@ class Repaired:
 
     @staticmethod
     @door
-    def load(folder: str | Path, model: nn.Module) -> nn.Module:
+    def load(
+        folder: str | Path, model: nn.Module, *, fronts: Mapping[str, nn.Module] | None = None
+    ) -> nn.Module:
         """The repaired model that `save` wrote, in evaluation mode.
 
         Args:
             folder: where it was saved.
             model: a model of the build that was given to `crest.repair`, with any weights; it is not changed.
+            fronts: your own fronts by name, if `remedies=` had some: layers of the same build, with any weights.
         """
-        return load_weights(Path(folder), model)
+        return load_weights(Path(folder), model, fronts)
 
     def __repr__(self) -> str:
         verdict = (

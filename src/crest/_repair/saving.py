@@ -36,7 +36,7 @@ def save_weights(folder: Path, model: nn.Module, structure: Structure, numbers: 
         file.write((json.dumps(numbers, indent=2, allow_nan=False) + "\n").encode())
 
 
-def load_weights(folder: Path, model: nn.Module) -> nn.Module:
+def load_weights(folder: Path, model: nn.Module, fronts: Mapping[str, nn.Module] | None = None) -> nn.Module:
     """A copy of the model, built as the file says and with its weights, in evaluation mode."""
     safetensors = _safetensors()
     path = folder / WEIGHTS
@@ -49,7 +49,7 @@ def load_weights(folder: Path, model: nn.Module) -> nn.Module:
         structure = Structure.read(about["structure"])
     except (safetensors.SafetensorError, KeyError, ValueError) as error:
         raise ValueError(f"{path} is not a repaired model: {error}") from error
-    built = structure.build(copy.deepcopy(model))
+    built = structure.build(copy.deepcopy(model), copy.deepcopy(dict(fronts or {})))
     try:
         built.load_state_dict(state)
     except RuntimeError as error:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from torch import nn
+from torch import Tensor, nn
 
-from crest._base.rng import scope
+from crest._base.rng import scope, torch_generator
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import MeasuredModel
 from crest._repair.structure import Structure
-from crest._repair.treatments import Treatment
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
+from crest.remedies.remedy import Remedy, mask_argument
 from crest.strangers.batch_forms import BatchForm, ChangedBatches, TrainingParts
 from crest.strangers.conventions import known_convention, seen_convention
 from crest.strangers.finding import find_head, find_pooling, find_stride
@@ -130,46 +130,63 @@ class Workshop:
             if self.head is not None:
                 self.notes.append(f"The head was found at {self.head!r}.")
 
-    def lacks(self, treatment: Treatment) -> str | None:
+    def lacks(self, remedy: Remedy) -> str | None:
         """What is missing for this remedy; None if nothing is."""
-        if treatment.pooling and self.pooling is None:
+        if remedy.needs_pooling and self.pooling is None:
             return self._no_pooling
-        if treatment.trains:
+        if remedy.needs_fit:
             return _NO_FIT if self.fit is None else None
         return _NO_HEAD if self.head is None else None
 
-    def made(self, treatment: Treatment, yardstick: Yardstick) -> TriedModel:
+    def made(self, name: str, remedy: Remedy, yardstick: Yardstick) -> TriedModel:
         """The candidate of this remedy, made and measured."""
         started = time.perf_counter()
         model, found = copy.deepcopy(self.model), None
-        if treatment.trains:
-            structure = self._structure(treatment)
-            model = self._trained(structure.build(model), treatment)
+        if remedy.needs_fit:
+            structure = self._structure(remedy, front=None if remedy.front is None else name)
+            fronts = {} if remedy.front is None else {name: remedy.front(channels_first=self.channels_first)}
+            model = self._trained(structure.build(model, fronts), remedy)
         else:
             found = self._reanchored(model)
-            structure = self._structure(treatment, found)
+            structure = self._structure(remedy, budget=found.budget)
         model.zero_grad(set_to_none=True)
         model.eval()
         row = measured(model, yardstick, started)
         return TriedModel(model=model, row=row, structure=structure, reanchored=found)
 
-    def _structure(self, treatment: Treatment, found: Reanchored | None = None) -> Structure:
+    def _structure(self, remedy: Remedy, **more: Any) -> Structure:
         pooled: dict[str, Any] = {}
-        if treatment.pooling:
+        if remedy.needs_pooling:
             pooled = {
                 "pooling": self.pooling,
                 "layout": self.layout,
                 "keepdim": self.keepdim,
                 "stride": self.stride,
             }
-        if found is not None:
-            pooled["budget"] = found.budget
-        return Structure(front=treatment.front, channels_first=self.channels_first, **pooled)
+        return Structure(channels_first=self.channels_first, **pooled, **more)
 
-    def _trained(self, model: nn.Module, treatment: Treatment) -> nn.Module:
-        batches = treatment.change(
-            self.batches, self.form, channels_first=self.channels_first, seed=self.seed
-        )
+    def _batches(self, remedy: Remedy) -> Iterable[Any]:
+        """The batches to train on; each pass over them draws anew, and the seed repeats a run."""
+        if remedy.change is None:
+            return self.batches
+        numbers = torch_generator(self.seed, "repair/batches")
+        change = remedy.change(generator=numbers, channels_first=self.channels_first)
+        by_name = mask_argument(change)
+
+        def changed(batch: Any) -> Any:
+            inputs, _, mask = self.form.parts(batch, "train_batches")
+            given = change(inputs) if by_name is None else change(inputs, **{by_name: mask})
+            if not isinstance(given, Tensor) or given.shape != inputs.shape:
+                got = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
+                raise ValueError(
+                    f"a change of batches must return signals of the shape {tuple(inputs.shape)} that it was given, got {got}"
+                )
+            return self.form.with_inputs(batch, given)
+
+        return ChangedBatches(self.batches, changed)
+
+    def _trained(self, model: nn.Module, remedy: Remedy) -> nn.Module:
+        batches = self._batches(remedy)
         if self.fit is None:
             raise ValueError("fit must be given for a remedy that trains")
         with scope(self.seed, "repair/fit"):

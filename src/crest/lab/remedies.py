@@ -1,84 +1,60 @@
-"""Remedies beside the readout, as an axis of runs: a layer in front of the encoder, or a change of training batches."""
+"""Remedies as an axis of runs: how a spec spells those of `crest.remedies.REMEDIES`, and what is made of it."""
 
+import functools
 from typing import Any
 
-import torch
-from torch import nn
-
 from crest._base.arguments import require_choice
-from crest.background import SIGMA
-from crest.remedies import Augmentation, ExchangeBackground, HighPass, JitterLevel
+from crest.remedies import CONTROL, REMEDIES, Augmentation, Remedy
 
 
-class Remedy:
-    """What is done to the signals beside pooling them; this one does nothing."""
+class NoRemedy:
+    """The model and its batches as they are."""
 
-    def front(self) -> nn.Module | None:
-        """A layer for the signals on their way to the encoder."""
+
+def _piece(remedy: Remedy) -> tuple[type, dict[str, Any]] | None:
+    """What a run must be told of: the class of the front or of the change of batches, and its options."""
+    found = remedy.front or remedy.change
+    if not isinstance(found, functools.partial) or not isinstance(found.func, type):
+        # CREST is a readout of the run, and what is re-anchored has no run of its own.
         return None
-
-    def augmentation(self, generator: torch.Generator) -> Augmentation | None:  # noqa: ARG002
-        """A change of the signals of a training batch."""
-        return None
+    return found.func, dict(found.keywords)
 
 
-class TakeOff(Remedy):
-    """Take the background off the signals; with the level as background this is AC coupling."""
-
-    def __init__(self, kind: str = "slow", sigma: float = SIGMA) -> None:
-        self.layer = HighPass(kind, sigma=sigma)
-
-    def front(self) -> nn.Module:
-        """The filter."""
-        return self.layer
+def _file(piece: type) -> str:
+    """The name of the file that has the class, by which specs call it."""
+    return piece.__module__.rpartition(".")[2]
 
 
-class Jitter(Remedy):
-    """Move the level of half of a batch by chance."""
-
-    def __init__(self, scale: float = 1.0, probability: float = 0.5) -> None:
-        self.options: dict[str, Any] = {"scale": scale, "probability": probability}
-        JitterLevel(**self.options)
-
-    def augmentation(self, generator: torch.Generator) -> Augmentation:
-        """The jitter."""
-        return JitterLevel(**self.options, generator=generator)
-
-
-class ExchangeInTraining(Remedy):
-    """Give half of a batch the background of another trajectory, and keep the labels."""
-
-    def __init__(
-        self, kind: str = "slow", probability: float = 0.5, donors: str = "random", sigma: float = SIGMA
-    ) -> None:
-        self.options: dict[str, Any] = {
-            "kind": kind,
-            "probability": probability,
-            "donors": donors,
-            "sigma": sigma,
-        }
-        ExchangeBackground(**self.options)
-
-    def augmentation(self, generator: torch.Generator) -> Augmentation:
-        """The exchange."""
-        return ExchangeBackground(**self.options, generator=generator)
-
-
-REMEDIES: dict[str, type[Remedy]] = {
-    "none": Remedy,
-    "high_pass": TakeOff,
-    "jitter": Jitter,
-    "exchange": ExchangeInTraining,
+RUN_REMEDIES: dict[str, type] = {
+    "none": NoRemedy,
+    **{_file(piece[0]): piece[0] for piece in map(_piece, REMEDIES.values()) if piece is not None},
 }
-"""Remedies by name."""
+"""What the field `remedy` of a spec may say; `remedy_options` are the arguments of the class."""
+
+
+def run_fields(name: str) -> dict[str, Any]:
+    """The fields by which a run spells a remedy.
+
+    Example:
+        >>> run_fields("AC coupling"), run_fields("CREST")["remedy"]
+        ({'remedy': 'high_pass', 'remedy_options': {'kind': 'level'}}, 'none')
+    """
+    piece, options = _piece(REMEDIES[name]) or (NoRemedy, {})
+    return {"remedy": "none" if piece is NoRemedy else _file(piece), "remedy_options": options}
 
 
 def make_remedy(name: str, **options: Any) -> Remedy:
-    """The remedy of that name.
+    """The remedy that a run spells so.
 
     Example:
         >>> make_remedy("high_pass", kind="level").front()
         HighPass('level')
     """
-    require_choice("remedy", name, REMEDIES)
-    return REMEDIES[name](**options)
+    require_choice("remedy", name, RUN_REMEDIES)
+    piece = RUN_REMEDIES[name]
+    # Options are refused when a spec is written, not when it is run.
+    piece(**options)
+    if piece is NoRemedy:
+        return REMEDIES[CONTROL]
+    maker = functools.partial(piece, **options)
+    return Remedy(change=maker) if issubclass(piece, Augmentation) else Remedy(front=maker)

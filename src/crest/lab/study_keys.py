@@ -1,7 +1,7 @@
 """The file of a study as it is written: sections, keys, names and columns, looked at before anything heavy is loaded.
 
 Whoever misspelt a key hears of it at once: neither torch nor the catalog is imported here. What the names stand for is
-`crest.lab.evidence.study_file`'s to know; the tests hold the lists below to the registries.
+`crest.lab.evidence.study_file`'s to know, and so is which remedies there are; the tests hold the lists below to the registries.
 """
 
 import dataclasses
@@ -22,9 +22,6 @@ STUDY_ENCODERS = ("pointwise", "local", "gru", "attention", "cnn")
 STUDY_READOUTS = (
     "mean", "last", "max", "attention", "scored_attention", "gated_attention", "registers", "windowed", "conjunctive", "crest",
 )  # fmt: skip
-REANCHOR = "reanchor"
-"""The remedy that changes a trained model, and so has no runs of its own."""
-STUDY_REMEDY_NAMES = ("none", "ac_coupling", "high_pass", "jitter", "exchange", REANCHOR)
 STUDY_PARTS = ("train", "id", "ood")
 """What a column of the split may say."""
 _WHOLE, _POSITIVE = "be a whole number, 1 or more", "be positive"
@@ -140,11 +137,6 @@ def _require_models(given: Mapping[str, Any], folder: Path) -> None:
             require_choice("encoders", encoder, [*STUDY_ENCODERS, "file.py:function"])
     for readout in given.get("readouts", ()):
         require_choice("readouts", readout, STUDY_READOUTS)
-    remedies = given.get("remedies", ())
-    for remedy in remedies:
-        require_choice("remedies", remedy, STUDY_REMEDY_NAMES)
-    if REANCHOR in remedies and "none" not in remedies:
-        raise ValueError("remedies must have none beside reanchor, which changes the models without a remedy")
     _require_seeds(given.get("seeds", 1))
 
 

@@ -14,7 +14,6 @@ from crest._base.doors import door
 from crest.lab.model import Model
 from crest.lab.objectives import Batch, CrossEntropy, MeanSquaredError, Objective
 from crest.recordings import Trajectories
-from crest.remedies import Augmentation
 
 Observer = Callable[[int, Model], None]
 """Called with the number of epochs done and a copy of the model: it can look, and changes nothing."""
@@ -65,7 +64,7 @@ def fit(
     schedule: Schedule,
     seed: int,
     objective: Objective | None = None,
-    augmentation: Augmentation | None = None,
+    augmentation: Callable[..., Tensor] | None = None,
     observer: Observer | None = None,
     observe_every: int = 1,
 ) -> list[float]:

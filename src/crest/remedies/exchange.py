@@ -1,11 +1,8 @@
 """Make the background useless in training: give a trajectory the background of another, and keep its label."""
 
-from typing import Literal, TypeAlias, get_args
-
 import torch
-from torch import Tensor
 
-from crest._base.arguments import require, require_choice
+from crest._base.arguments import require
 from crest._base.arrays import Signals, StepFlags, StepMask, valid_steps
 from crest._base.doors import door
 from crest._base.tensors import as_mask, require_series
@@ -13,10 +10,7 @@ from crest.background.interpolation import nearest_valid, values_at
 from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
 from crest.remedies.augmentation import Augmentation
-from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
-
-Donors: TypeAlias = Literal["random", "far"]
-"""Who gives its background: any other row, or one of the half whose level is farthest from the row's own."""
+from crest.remedies.rows import random_numbers
 
 
 @door
@@ -27,7 +21,6 @@ def exchange_background(
     probability: float = 0.5,
     mask: StepFlags | None = None,
     sigma: float = SIGMA,
-    donors: Donors = "random",
     generator: torch.Generator | None = None,
 ) -> Signals:
     """The signals, some of the rows with the background of another row of the batch in place of their own.
@@ -46,8 +39,6 @@ def exchange_background(
         probability: of each row to be changed (0.5 is our choice: docs/choices.md#exchange-in-training).
         mask: valid steps (B, T).
         sigma: deviation of the Gaussian in steps, where the kind has one.
-        donors: "random" draws any other row. "far" draws among the half of them whose level is farthest from the row's
-            own: the distance between the means over time, each channel in units of its deviation over the batch.
         generator: draws the random numbers, on any device; without one, torch's own state does.
 
     Example:
@@ -57,7 +48,7 @@ def exchange_background(
                 [2., 2., 2.]])
     """
     require_series("signals", signals, "(B, T, C)")
-    _check_options(kind, sigma, donors)
+    _check_options(kind, sigma)
     require("probability", probability, "lie in [0, 1]")
     if len(signals) == 1:
         return signals
@@ -66,8 +57,6 @@ def exchange_background(
     allowed = (
         present.unsqueeze(1) & present & ~torch.eye(len(signals), dtype=torch.bool, device=signals.device)
     )
-    if donors == "far":
-        allowed = _farther_half(row_levels(signals, valid), present, allowed)
     takes = random_numbers(torch.rand, len(signals), like=signals, generator=generator) < probability
     lots = random_numbers(torch.rand, *allowed.shape, like=signals, generator=generator)
     donor = lots.masked_fill(~allowed, -1.0).argmax(1)
@@ -82,10 +71,9 @@ class ExchangeBackground(Augmentation):
     """`exchange_background` as a layer, in training mode only; `collate` makes a loader do it.
 
     Args:
-        kind: as in `exchange_background`, with `probability`, `sigma` and `donors`.
+        kind: as in `exchange_background`, with `probability` and `sigma`.
         probability: of each row to be changed.
         sigma: deviation of the Gaussian in steps, where the kind has one.
-        donors: "random" or "far".
         generator: draws the random numbers; without one, torch's own state does.
         channels_first: for signals (B, C, T) instead of (B, T, C).
 
@@ -102,15 +90,13 @@ class ExchangeBackground(Augmentation):
         *,
         probability: float = 0.5,
         sigma: float = SIGMA,
-        donors: Donors = "random",
         generator: torch.Generator | None = None,
         channels_first: bool = False,
     ) -> None:
         super().__init__(probability=probability, generator=generator, channels_first=channels_first)
-        _check_options(kind, sigma, donors)
+        _check_options(kind, sigma)
         self.kind = kind
         self.sigma = sigma
-        self.donors = donors
 
     def augment(self, signals: Signals, mask: StepMask | None, generator: torch.Generator | None) -> Signals:
         """The signals with some backgrounds exchanged."""
@@ -120,29 +106,15 @@ class ExchangeBackground(Augmentation):
             probability=self.probability,
             mask=mask,
             sigma=self.sigma,
-            donors=self.donors,
             generator=generator,
         )
 
     def extra_repr(self) -> str:
         """The options, for `print(model)`."""
         sigma = f", sigma={self.sigma}" if self.sigma != SIGMA else ""
-        donors = f", donors={self.donors!r}" if self.donors != "random" else ""
-        return f"{self.kind!r}, {super().extra_repr()}{sigma}{donors}"
+        return f"{self.kind!r}, {super().extra_repr()}{sigma}"
 
 
-def _check_options(kind: str, sigma: float, donors: str) -> None:
+def _check_options(kind: str, sigma: float) -> None:
     kinds_of(kind)
     require("sigma", sigma, "be positive")
-    require_choice("donors", donors, get_args(Donors))
-
-
-def _farther_half(levels: Tensor, present: Tensor, allowed: Tensor) -> Tensor:
-    """Of the allowed donors (B, B) of each row, the half with the farthest levels; of an odd number the larger half."""
-    spread = spread_of_levels(levels, present)
-    units = levels / torch.where(spread > 0, spread, 1.0)
-    # Without matrix products, whose rounding would tell equal levels apart.
-    distance = torch.cdist(units, units, compute_mode="donot_use_mm_for_euclid_dist")
-    order = distance.masked_fill(~allowed, -1.0).argsort(dim=1, descending=True, stable=True)
-    half = (allowed.sum(1, keepdim=True) + 1) // 2
-    return allowed & (order.argsort(dim=1) < half)

@@ -22,12 +22,13 @@ from crest.exchange import exchange_test
 from crest.lab.demo.network import GearCnn, train
 from crest.lab.demo.recordings import DemoData, read_recordings, write_recordings
 from crest.lab.systems import GearSystem, Sizes
+from crest.remedies import CONTROL, REMEDIES
 
 _BATCH = 32  # our choice: docs/choices.md#demo
-REMEDIES_TRIED = ("re-anchored", "AC coupling", "high-pass", "exchange", "core exchange")
+REMEDIES_TRIED = tuple(name for name, one in REMEDIES.items() if one.pooling != "trained")
 """What the repair tries. Those with CREST in training would take longer than all others together."""
-TRIVIAL = ("AC coupling", "high-pass")
-"""Remedies that anybody would try first: they stand in the last table whatever was chosen."""
+_ALWAYS_SHOWN = (CONTROL, *(name for name, one in REMEDIES.items() if one.front))
+"""The control and what people try first: they stand in the last table whatever was chosen."""
 
 Tell = Callable[[str], object]
 
@@ -45,8 +46,8 @@ class DemoSettings:
 
     @property
     def trainings(self) -> int:
-        """How many networks are trained: the first one, and one for each remedy but re-anchoring."""
-        return len(REMEDIES_TRIED)
+        """How many networks are trained: the first one, and one for each remedy that needs training."""
+        return 1 + sum(REMEDIES[name].needs_fit for name in REMEDIES_TRIED)
 
 
 DEMO = DemoSettings()
@@ -190,11 +191,10 @@ class DemoFolder:
         return (self.repaired / "words.txt").read_text().rstrip("\n")
 
     def errors(self) -> list[ErrorRow]:
-        """Errors before and after, and those of the trivial remedies, as the repair measured them."""
+        """Errors before and after, and those of the control and the trivial remedies, as the repair measured them."""
         told = json.loads((self.repaired / "repaired.json").read_text())
-        names = {AS_IT_IS: "as it is", **{name: name for name in TRIVIAL}, told["name"]: told["name"]}
         rows = []
-        for name in names:
+        for name in dict.fromkeys([AS_IT_IS, *_ALWAYS_SHOWN, told["name"]]):
             one = told["candidates"].get(name)
             if one is not None:
                 mark = " *" if name == told["name"] else ""

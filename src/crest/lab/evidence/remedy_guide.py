@@ -9,6 +9,7 @@ from crest.lab.evidence.remedy_rule import Picked
 from crest.lab.evidence.remedy_runs import (
     PLAIN,
     REMEDY_NAMES,
+    TRIVIAL,
     ModelOutcome,
     RemedyModels,
     RemedyPlace,
@@ -16,8 +17,6 @@ from crest.lab.evidence.remedy_runs import (
 )
 from crest.lab.evidence.shown import Table
 
-# Remedies of one line, which need nothing of this package: what others must beat.
-_TRIVIAL = ("AC coupling", "high-pass")
 CUES = {"gear": "level of the speed", "impact": "amplitude of a vibration", "cwru": "another load"}
 """What breaks in the field, by system."""
 HELP = 0.05
@@ -74,7 +73,7 @@ def _by_place(everywhere: Mapping[RemedyPlace, RemedyModels], picks: Sequence[Pi
                 _errors(models[pick.name]),
                 percent(pick.change),
                 percent(max(changes(models, pick.name).values())),
-                *(percent(mean_change(models, name)) for name in _TRIVIAL),
+                *(percent(mean_change(models, name)) for name in TRIVIAL),
                 f"{pick.seeds}",
             )
         )
@@ -90,7 +89,7 @@ def _by_place(everywhere: Mapping[RemedyPlace, RemedyModels], picks: Sequence[Pi
             "pick, ID / OOD",
             "ΔOOD, pick",
             "worst seed",
-            *(f"ΔOOD, {name}" for name in _TRIVIAL),
+            *(f"ΔOOD, {name}" for name in TRIVIAL),
             "seeds",
         ),
         rows=tuple(rows),

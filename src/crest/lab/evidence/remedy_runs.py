@@ -12,10 +12,12 @@ from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
 from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
+from crest.lab.remedies import run_fields
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
 from crest.lab.systems import Sizes
 from crest.lab.training import SCHEDULES
+from crest.remedies import CONTROL, REMEDIES
 
 # Half of the training trajectories: some four hundred models must not take more than an evening.
 # our choice: docs/choices.md#evidence
@@ -23,21 +25,21 @@ _SIZES = Sizes(train=512)
 # As many updates from half of the trajectories. our choice: docs/choices.md#evidence
 _TRANSFORMER = dataclasses.replace(SCHEDULES["attention"], batch=16)
 PLAIN = "attention"
-REANCHORED = "re-anchored"
-_ATTENTION = {"readout": "scored_attention"}
-_AC = {"remedy": "high_pass", "remedy_options": {"kind": "level"}}
+_MEASURED = {name: one for name, one in REMEDIES.items() if one.measured}
 _TRAINED: dict[str, dict[str, Any]] = {
-    PLAIN: {**_ATTENTION, "remedy": "none", "remedy_options": {}},
-    "AC coupling": {**_ATTENTION, **_AC},
-    "high-pass": {**_ATTENTION, "remedy": "high_pass", "remedy_options": {}},
-    "level jitter": {**_ATTENTION, "remedy": "jitter", "remedy_options": {}},
-    "exchange": {**_ATTENTION, "remedy": "exchange", "remedy_options": {}},
-    "CREST": {"readout": "crest", "remedy": "none", "remedy_options": {}},
-    "CREST + exchange": {"readout": "crest", "remedy": "exchange", "remedy_options": {}},
+    PLAIN: {"readout": "scored_attention", **run_fields(CONTROL)},
+    **{
+        name: {"readout": "crest" if one.needs_pooling else "scored_attention", **run_fields(name)}
+        for name, one in _MEASURED.items()
+        if one.needs_fit
+    },
 }
+(REANCHORED,) = (name for name, one in _MEASURED.items() if not one.needs_fit)
 REMEDY_NAMES = (*_TRAINED, REANCHORED)
 """What is compared: MLP-scored attention as it is, the trivial remedies, those of this package. `re-anchored` is the
 plain model after training."""
+TRIVIAL = tuple(name for name, one in _MEASURED.items() if one.front)
+"""Remedies of one line in front of the model: what others must beat."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

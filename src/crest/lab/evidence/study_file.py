@@ -4,33 +4,30 @@ import collections
 import dataclasses
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from crest._base.arguments import require_choice
 from crest.lab.encoders import ENCODERS, OWN
 from crest.lab.evidence.experiment import Experiment
+from crest.lab.evidence.remedy_runs import REANCHORED
 from crest.lab.evidence.study_shown import Contender, show_study
 from crest.lab.own_code import own_code
+from crest.lab.remedies import run_fields
 from crest.lab.runs.spec import RunSpec
-from crest.lab.study_keys import REANCHOR, STUDY_PARTS, StudyFileError, read_study, study_places
+from crest.lab.study_keys import STUDY_PARTS, StudyFileError, read_study, study_places
 from crest.lab.systems import Sizes
 from crest.lab.systems.recordings import MOST_WINDOWS, RecordingsSystem
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES
 from crest.recordings.labels import class_names
 from crest.recordings.table import read_table
+from crest.remedies import CONTROL, REMEDIES
 
-STUDY_REMEDIES: dict[str, dict[str, Any]] = {
-    "none": {},
-    "ac_coupling": {"remedy": "high_pass", "remedy_options": {"kind": "level"}},
-    "high_pass": {"remedy": "high_pass"},
-    "jitter": {"remedy": "jitter"},
-    "exchange": {"remedy": "exchange"},
-    REANCHOR: {},
-}
-"""Fields of the runs of each remedy. To re-anchor changes a plain model after its training, so it has no runs of its own."""
+STUDY_REMEDIES = {one.key: name for name, one in REMEDIES.items() if one.key is not None}
+"""Names of remedies, by how the file of a study spells them."""
 # Of every split all windows that there are.
 _ALL = Sizes(**dict.fromkeys(STUDY_PARTS, MOST_WINDOWS))
 _LEAST_ID = 2
@@ -108,6 +105,7 @@ def _guess(system: RecordingsSystem) -> float:
 
 def _contenders(given: Mapping[str, Any], system: RecordingsSystem, folder: Path) -> tuple[Contender, ...]:
     models, training = given["models"], given["training"]
+    _require_remedies(models.get("remedies", ()))
     encoders, readouts, remedies = (
         dict.fromkeys(models.get(key, default))
         for key, default in (
@@ -120,10 +118,10 @@ def _contenders(given: Mapping[str, Any], system: RecordingsSystem, folder: Path
         Contender(
             encoder=encoder,
             readout=readout,
-            remedy=remedy,
+            remedy=STUDY_REMEDIES[remedy],
             fields={
                 **_encoder_fields(encoder, readout, system.window, folder),
-                **STUDY_REMEDIES[remedy],
+                **run_fields(STUDY_REMEDIES[remedy]),
                 "readout": readout,
                 "objective": "cross_entropy" if system.classes else "mse",
                 "sizes": _ALL,
@@ -132,8 +130,19 @@ def _contenders(given: Mapping[str, Any], system: RecordingsSystem, folder: Path
         )
         for encoder, readout, remedy in itertools.product(encoders, readouts, remedies)
         # CREST re-anchored would be CREST.
-        if (readout, remedy) != ("crest", REANCHOR)
+        if (readout, STUDY_REMEDIES[remedy]) != ("crest", REANCHORED)
     )
+
+
+def _require_remedies(given: Collection[str]) -> None:
+    for remedy in given:
+        require_choice("remedies", remedy, STUDY_REMEDIES)
+    # To re-anchor changes a plain model after its training, so it has no runs of its own.
+    again, plain = (REMEDIES[name].key for name in (REANCHORED, CONTROL))
+    if again in given and plain not in given:
+        raise ValueError(
+            f"remedies must have {plain} beside {again}, which changes the models without a remedy"
+        )
 
 
 def _encoder_fields(encoder: str, readout: str, window: int, folder: Path) -> dict[str, Any]:
@@ -157,12 +166,12 @@ def _runs(
     contenders: tuple[Contender, ...], system: Mapping[str, Any], seeds: list[int]
 ) -> tuple[RunSpec, ...]:
     """Every contender on every seed, seed by seed: half of them is a smaller study."""
-    again = {(one.encoder, one.readout) for one in contenders if one.remedy == REANCHOR}
+    again = {(one.encoder, one.readout) for one in contenders if one.remedy == REANCHORED}
     runs = []
     for seed, one in itertools.product(seeds, contenders):
-        if one.remedy == REANCHOR:
+        if one.remedy == REANCHORED:
             continue
-        reanchored = one.remedy == "none" and (one.encoder, one.readout) in again
+        reanchored = one.remedy == CONTROL and (one.encoder, one.readout) in again
         measures = [
             "exchange",
             *(["reanchor"] if reanchored else []),

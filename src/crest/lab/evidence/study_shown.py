@@ -10,28 +10,23 @@ from crest.exchange.result import LEARNT
 from crest.exchange.rule import choose
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
-from crest.lab.evidence.remedy_runs import ModelOutcome, mean_of, tested
+from crest.lab.evidence.remedy_runs import REANCHORED, ModelOutcome, mean_of, tested
 from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Table
 from crest.lab.evidence.stats import Spread
 from crest.lab.runs.record import Record
-from crest.lab.study_keys import REANCHOR
+from crest.remedies import CONTROL
 
-_REMEDY_WORDS = {
-    "ac_coupling": "AC coupling",
-    "high_pass": "high-pass",
-    "jitter": "level jitter",
-    REANCHOR: "re-anchored",
-}
 _NONE = "—"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Contender:
-    """One encoder with a readout and a remedy, as the study names them."""
+    """One encoder with a readout and a remedy."""
 
     encoder: str
     readout: str
     remedy: str
+    """A name of `crest.remedies.REMEDIES`."""
     fields: Mapping[str, Any]
     """Fields of its runs."""
 
@@ -43,8 +38,8 @@ class Contender:
     @property
     def name(self) -> str:
         """Readout and remedy in words."""
-        remedy = _REMEDY_WORDS.get(self.remedy, self.remedy)
-        return named(self.readout) if remedy == "none" else f"{named(self.readout)} + {remedy}"
+        plain = self.remedy == CONTROL
+        return named(self.readout) if plain else f"{named(self.readout)} + {self.remedy}"
 
 
 _UNITS = {
@@ -68,7 +63,7 @@ class _Standing:
         """Errors and shares by seed."""
         found = {}
         for record in self.records:
-            source = record.reanchored if self.contender.remedy == REANCHOR else record
+            source = record.reanchored if self.contender.remedy == REANCHORED else record
             if source is not None and source.exchange is not None:
                 found[record.spec.seed] = ModelOutcome(
                     id=source.score.id, ood=source.score.ood, shares=source.exchange
@@ -78,7 +73,7 @@ class _Standing:
     @property
     def credit(self) -> list[tuple[float, float]]:
         """CiE@1 beside chance on the ID windows, of each seed; none where nobody knows the events, or after re-anchoring."""
-        if self.contender.remedy == REANCHOR:
+        if self.contender.remedy == REANCHORED:
             return []
         means = [record.credit["id"] for record in self.records if "id" in record.credit]
         return [(one.cie, one.chance) for one in means]

@@ -25,7 +25,10 @@ NEUTRAL: dict[str, dict[str, Any]] = {
 is never removed, and its value never changes: the ids of published records depend on it.
 """
 
-FORMER: dict[str, dict[str, Any]] = {"RunSpec": {"keep": "last"}}
+FORMER: dict[str, dict[str, Any]] = {
+    "ExchangeBackground": {"donors": "random"},
+    "RunSpec": {"keep": "last"},
+}
 """Parameters that are gone, by class and name, with the one value that published records have of them.
 
 The published ids were made with them, so they stay in the hash.

@@ -66,15 +66,14 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
             Look(epoch=epoch, score=score(seen, splits), credit=_means(measured_credit(seen, splits.id)))
         )
 
+    change = make_remedy(spec.remedy, **spec.remedy_options).change
     losses = fit(
         model,
         splits.train,
         schedule=spec.training,
         seed=spec.seed,
         objective=make_objective(spec.objective, **spec.objective_options),
-        augmentation=make_remedy(spec.remedy, **spec.remedy_options).augmentation(
-            rng.torch_generator(spec.seed, "remedy")
-        ),
+        augmentation=change and change(generator=rng.torch_generator(spec.seed, "remedy")),
         observer=observe if spec.observe_every else None,
         observe_every=max(spec.observe_every, 1),
     )

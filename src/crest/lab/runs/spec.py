@@ -17,7 +17,7 @@ from crest.lab.ablations import LAB_READOUTS
 from crest.lab.encoders import ENCODERS, OWN_ENCODERS
 from crest.lab.model import Model, Standardize, make_model
 from crest.lab.objectives import OBJECTIVES
-from crest.lab.remedies import REMEDIES, make_remedy
+from crest.lab.remedies import RUN_REMEDIES, make_remedy
 from crest.lab.runs.combination import asks_for_signals, built_options, check_combination, crest_constants
 from crest.lab.runs.naming import FORMER, digest, naming, plain_copy
 from crest.lab.systems import Sizes, make_system
@@ -37,7 +37,7 @@ _PARTS: dict[str, Mapping[str, Any]] = {
     "encoder": collections.ChainMap(OWN_ENCODERS, ENCODERS),
     "readout": LAB_READOUTS,
     "objective": OBJECTIVES,
-    "remedy": REMEDIES,
+    "remedy": RUN_REMEDIES,
 }
 
 
@@ -61,7 +61,7 @@ class RunSpec:
             be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them.
         objective: a key of `OBJECTIVES`.
         objective_options: the objective's own keyword arguments.
-        remedy: what is done beside the readout, a key of `REMEDIES`.
+        remedy: what is done beside the readout, a key of `RUN_REMEDIES`.
         remedy_options: the remedy's own keyword arguments.
         seed: of data, initial weights and batch order. 0 to 9 are reported, 1000 and up are for development.
         sizes: trajectories per split.
@@ -139,11 +139,11 @@ class RunSpec:
         """Every keyword argument of an encoder, readout or objective: as given, else its default."""
         name, options = getattr(self, part), getattr(self, f"{part}_options")
         parameters = inspect.signature(_PARTS[part][name]).parameters
-        # The channels come from the data and the width from the encoder.
+        # The channels come from the data and the width from the encoder; a run has one layout, and seeds what it draws.
         known = {
             key: value.default
             for key, value in parameters.items()
-            if value.default is not inspect.Parameter.empty
+            if value.default is not inspect.Parameter.empty and key not in ("channels_first", "generator")
         }
         require_known(f"{part} {name}", "option", options, known)
         merged = {key: _like(default, options.get(key, default)) for key, default in known.items()}
@@ -215,7 +215,8 @@ class RunSpec:
 
     def _front(self) -> nn.Module:
         """What the remedy puts before the encoder."""
-        return make_remedy(self.remedy, **self.remedy_options).front() or nn.Identity()
+        front = make_remedy(self.remedy, **self.remedy_options).front
+        return nn.Identity() if front is None else front()
 
     @property
     def training(self) -> Schedule:

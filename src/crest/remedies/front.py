@@ -1,0 +1,100 @@
+"""A layer in front of a model, with the masks and lengths that either of them takes."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from crest.remedies.high_pass import HighPass
+from crest.remedies.remedy import mask_argument
+from crest.strangers.calls import (
+    length_argument,
+    names_mask,
+    require_valid_steps,
+    step_argument,
+    takes_mask_by_name,
+)
+from crest.strangers.lengths import lengths_of, mask_from
+
+
+class WithFront(nn.Module):
+    """A model behind a layer for its signals, such as `crest.HighPass`.
+
+    Args:
+        front: from signals, and a mask (B, T) if it has an argument of such a name, to signals.
+        model: called with the signals and, where there is one, the mask, or the lengths where it takes those.
+
+    Example:
+        >>> import torch
+        >>> model = WithFront(HighPass("level"), nn.Flatten())
+        >>> model(torch.tensor([[[1.0], [2.0], [6.0]]]))
+        tensor([[-2., -1.,  3.]])
+    """
+
+    def __init__(self, front: nn.Module, model: nn.Module) -> None:
+        super().__init__()
+        if isinstance(model, HighPass):
+            raise ValueError(
+                "model must be the model behind the filter, got the filter: WithFront(front, model)"
+            )
+        self.front = front
+        self.model = model
+        # Read once: signatures cannot be traced.
+        self._front_mask = mask_argument(front)
+        self._by_name = takes_mask_by_name(model)
+        self._by_length = length_argument(model)
+        self._own = step_argument(model)
+
+    def forward(self, x: Tensor, mask: Any = None, lengths: Any = None, **others: Any) -> Tensor:
+        """The model's answer to what the front leaves of the signals.
+
+        Args:
+            x: signals.
+            mask: (B, T), True on valid steps; or lengths (B,). What is neither goes to the model as its second argument.
+            lengths: (B,), in the place of a mask.
+            **others: for the model. Mask or lengths under the model's own name for them are taken from these.
+        """
+        first = getattr(self.front, "channels_first", None)
+        by_length, own = self._by_length or "", self._own or ""
+        if lengths is None and _has_lengths(others.get(by_length)):
+            lengths = others.pop(by_length)
+        if mask is None and self._is_mask(others.get(own), x, first):
+            mask = others.pop(own)
+        if mask is not None and not self._tells_steps(mask):
+            others[own], mask = mask, None
+        if mask is not None and _has_lengths(mask):
+            mask, lengths = None, mask
+        if lengths is not None:
+            lengths = torch.as_tensor(lengths, device=x.device)
+            mask = mask_from(lengths, x, channels_first=first) if mask is None else mask
+        if mask is not None:
+            require_valid_steps(self._own)
+        left = self.front(x) if self._front_mask is None else self.front(x, **{self._front_mask: mask})
+        answer: Tensor
+        if mask is None or self._by_length in others:
+            answer = self.model(left, **others)
+        elif self._by_length is not None:
+            given = lengths_of(mask) if lengths is None else lengths
+            answer = self.model(left, **{self._by_length: given}, **others)
+        elif self._by_name:
+            answer = self.model(left, mask=mask, **others)
+        else:
+            answer = self.model(left, mask, **others)
+        return answer
+
+    def _is_mask(self, value: Any, x: Tensor, channels_first: bool | None) -> bool:
+        """Whether what was given under the model's own name is a mask (B, T), by that name or by its type."""
+        if not isinstance(value, Tensor) or value.ndim != 2:
+            return False
+        steps = x.shape[2 if channels_first else 1]
+        return names_mask(self._own) or (value.dtype == torch.bool and value.shape == (len(x), steps))
+
+    def _tells_steps(self, value: Any) -> bool:
+        """Whether what was given in the second place is a mask or lengths, or else the model's own second argument."""
+        by_name = self._own is None or self._by_length is not None or names_mask(self._own)
+        return by_name or (isinstance(value, Tensor) and value.ndim == 2)
+
+
+def _has_lengths(value: Any) -> bool:
+    """Whether this may be lengths (B,), in a list too."""
+    return isinstance(value, list | tuple) or getattr(value, "ndim", None) == 1

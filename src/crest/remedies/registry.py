@@ -1,0 +1,119 @@
+"""The one list of remedies. To add one: a file in this package, a line here, a test."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from torch import nn
+
+from crest._base.arguments import require_choice
+from crest.remedies.augmentation import Augmentation
+from crest.remedies.exchange import ExchangeBackground
+from crest.remedies.high_pass import HighPass
+from crest.remedies.jitter import JitterLevel
+from crest.remedies.remedy import Remedy
+
+CONTROL: Final = "trained longer"
+"""The remedy that is none: what more training alone does. Others must beat it."""
+
+REMEDIES: Final[Mapping[str, Remedy]] = {
+    CONTROL: Remedy(
+        sentence="Trains the model longer and changes nothing: the control, which every other remedy must beat.",
+        usual=False, key="none",
+    ),
+    "re-anchored": Remedy(
+        sentence="Puts CREST on the frozen features at several budgets and fits the head again; takes seconds.",
+        pooling="re-anchored", measured=True, key="reanchor",
+    ),
+    "AC coupling": Remedy(
+        sentence="Subtracts each channel's mean over the window, in training and in the field.",
+        front=partial(HighPass, kind="level"), measured=True, key="ac_coupling",
+    ),
+    "high-pass": Remedy(
+        sentence="Subtracts each channel's Gaussian low-pass, in training and in the field.",
+        front=partial(HighPass), measured=True, key="high_pass",
+    ),
+    "level jitter": Remedy(
+        sentence="Adds a random constant to each channel of half of the rows in training.",
+        change=partial(JitterLevel), measured=True, key="jitter",
+    ),
+    "exchange": Remedy(
+        sentence="Gives half of the rows the slow background of another row in training.",
+        change=partial(ExchangeBackground), measured=True, key="exchange",
+    ),
+    # Not tried by default: it trains on the separation that the exchange test measures with.
+    "core exchange": Remedy(
+        sentence="Gives half of the rows everything around another row's most transient steps in training.",
+        change=partial(ExchangeBackground, kind="core"), usual=False, key="core_exchange",
+    ),
+    "CREST": Remedy(
+        sentence="Puts CREST in the place of the pooling and trains the model with it.",
+        pooling="trained", measured=True,
+    ),
+    "CREST + exchange": Remedy(
+        sentence="Puts CREST in the place of the pooling and trains with exchanged slow backgrounds.",
+        pooling="trained", change=partial(ExchangeBackground), measured=True,
+    ),
+}  # fmt: skip
+"""Every remedy by name. `crest.repair`, runs, studies, the demo, the evidence and the manual take theirs from here."""
+
+USUAL_REMEDIES: Final = tuple(name for name, one in REMEDIES.items() if one.usual)
+"""Those that `crest.repair` tries by default, beside the control."""
+
+
+def remedies_of(given: Sequence[str] | Mapping[str, Any], argument: str = "remedies") -> dict[str, Remedy]:
+    """Remedies by name: of known names, or of a mapping with the user's own.
+
+    Args:
+        given: names of `REMEDIES`; or a mapping from a name to a layer for the front of a model, a function of a batch of
+            signals, a pair of both, a `Remedy`, or the name of a known one.
+        argument: what the messages call it.
+
+    Example:
+        >>> found = remedies_of({"smooth": nn.AvgPool1d(5, 1, 2), "AC coupling": "AC coupling"})
+        >>> found["smooth"].front(channels_first=True).kernel_size
+        (5,)
+    """
+    if isinstance(given, Mapping):
+        return {name: _own(name, value, argument) for name, value in given.items()}
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ValueError(
+            f"{argument} must be a list of names, or a mapping of names to remedies, got {given!r}"
+        )
+    for name in given:
+        require_choice(argument, name, REMEDIES)
+    return {name: REMEDIES[name] for name in given}
+
+
+def _own(name: object, value: Any, argument: str) -> Remedy:
+    """The remedy that a user gave under this name."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{argument} must have names as keys, got {name!r}")
+    if isinstance(value, str):
+        require_choice(f"{argument}[{name!r}]", value, REMEDIES)
+        value = REMEDIES[value]
+    if name in REMEDIES and value is not REMEDIES[name]:
+        raise ValueError(
+            f"{argument} must have new names for your own remedies, got {name!r}, which is a known one"
+        )
+    if isinstance(value, Remedy):
+        return value
+    front, change = value if isinstance(value, tuple) and len(value) == 2 else _sides(value)
+    if not (isinstance(front, nn.Module | None) and (change is None or callable(change))) or front is change:
+        raise ValueError(
+            f"{argument}[{name!r}] must be a module, a function of a batch of signals, a pair of both (module first), a Remedy "
+            f"or a known name, got {type(value).__name__}"
+        )
+    # Copies, so that every candidate trains its own front. A change of batches knows its own layout.
+    return Remedy(
+        front=None if front is None else lambda **_: copy.deepcopy(front),
+        change=None if change is None else lambda **_: change,
+    )
+
+
+def _sides(value: Any) -> tuple[Any, Any]:
+    """What stands in front, and what changes batches: an augmentation is a module that changes batches."""
+    if isinstance(value, nn.Module) and not isinstance(value, Augmentation):
+        return value, None
+    return None, value if callable(value) else None
