@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from crest import ExchangeSettings
 from crest import audit
 from crest.strangers.lengths import mask_from
 from packed_made import Packed, ragged
@@ -171,7 +172,7 @@ def test_no_batch_is_larger_than_asked_for() -> None:
         sizes.append(len(x))
         return x.mean((1, 2))
 
-    audit(asked, x, batch_size=4)
+    audit(asked, x, exchange=ExchangeSettings(batch_size=4))
     assert max(sizes) == 4
 
 
@@ -270,7 +271,7 @@ def test_loaders_of_pairs_and_dicts_and_the_first_trajectories_alone() -> None:
         while True:
             yield x[:32]
 
-    assert audit(reads_events(), endless(), trajectories=40).trajectories == 40
+    assert audit(reads_events(), endless(), exchange=ExchangeSettings(trajectories=40)).trajectories == 40
 
 
 def test_the_model_is_left_as_it_was_also_after_an_error() -> None:
@@ -381,7 +382,7 @@ def test_numpy_masks_and_double_precision() -> None:
 def test_conditions_beyond_what_is_looked_at_are_told() -> None:
     x, _, knock = knocks(40)
     conditions = ["bench"] * 30 + ["field"] * 10
-    found = audit(reads_events(), (x, knock), conditions=conditions, trajectories=20)
+    found = audit(reads_events(), (x, knock), conditions=conditions, exchange=ExchangeSettings(trajectories=20))
     assert any("not among the first 20 of 40 trajectories: field" in note for note in found.notes)
     whole = audit(reads_events(), (x, knock), conditions=conditions)
     assert not any("not among the first" in note for note in whole.notes)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import crest
+from crest import ExchangeSettings
 from crest import LightningWatch
 
 lightning = importlib.import_module("lightning.pytorch")
@@ -119,9 +120,7 @@ def test_each_epoch_is_logged_as_the_exchange_test_says() -> None:
             lambda x: model(x.mT),
             HELD[0].mT,
             targets=HELD[1],
-            batch_size=64,
-            trajectories=24,
-            lent="spectrum",
+            exchange=ExchangeSettings(batch_size=64, trajectories=24, what="spectrum"),
         )
     assert rows[1].exchange == tested
     for name, value in rows[1].to_dict("").items():

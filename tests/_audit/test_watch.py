@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import crest
+from crest import ExchangeSettings
 from crest import Watch
 from packed_made import Packed, ragged
 
@@ -46,19 +47,19 @@ X, Y, EVENTS = knocks()
 
 def test_a_row_is_what_the_exchange_test_and_the_audit_say() -> None:
     model = network()
-    watch = Watch(model, (X, Y), events=EVENTS, seed=3)
+    watch = Watch(model, (X, Y), events=EVENTS, exchange=ExchangeSettings(seed=3))
     numbers = watch(0)
 
     def function(x: Tensor) -> Tensor:
         return model(x.mT)
 
     with crest.probes.evaluating(model):
-        tested = crest.exchange_test(function, X.mT, targets=Y, batch_size=64, seed=3, lent="spectrum")
+        tested = crest.exchange_test(function, X.mT, targets=Y, exchange=ExchangeSettings(batch_size=64, seed=3, what="spectrum"))
     (row,) = watch.history
     assert row.exchange == tested
     for name in ("transient", "background", "interaction", "moved", "exchanged_error"):
         assert numbers[f"crest/{name}"] == getattr(tested, name)
-    audit = crest.audit(model, (X, Y), events=EVENTS, seed=3)
+    audit = crest.audit(model, (X, Y), events=EVENTS, exchange=ExchangeSettings(seed=3))
     assert row.verdict == audit.verdict
     assert (row.error, row.core_credit, row.core_chance, row.credit) == (
         audit.error, audit.core_credit, audit.core_chance, audit.credit,
@@ -181,7 +182,7 @@ def test_only_so_many_trajectories_are_read_and_exchanged() -> None:
         asked.append(len(x))
         return level(x)
 
-    watch = Watch(model, loader(), trajectories=16)
+    watch = Watch(model, loader(), exchange=ExchangeSettings(trajectories=16))
     assert read == [0, 8]
     asked.clear()
     watch(0)

@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from crest import ExchangeSettings
 from crest._repair import AS_IT_IS, USUAL_REPAIRS
 from knocks_made import STEPS, fit, knocks, network, one_step, split
 from packed_made import Unpacked, ragged
 
-QUICK: dict[str, Any] = {"trajectories": 16, "block": 4}
+QUICK: dict[str, Any] = {"exchange": ExchangeSettings(trajectories=16, block=4)}
 TRAIN = split(*knocks(128, tie=0.99, seed=1000))
 HELD_OUT = split(*knocks(64, tie=0.99, seed=1001))
 BROKEN = split(*knocks(64, tie=0.0, seed=1002))
@@ -290,7 +291,7 @@ def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
     out = torch.tensor([value not in trained for value in y.tolist()])
     assert found.before.id_error == pytest.approx(error(copy.deepcopy(model), [(x[out], y[out])]), rel=1e-5)
     assert "held out of every training" in found.notes[0]
-    crest.repair(model, TRAIN, seed=1, **options)
+    crest.repair(model, TRAIN, exchange=ExchangeSettings(seed=1), **options)
     assert set(seen[2].tolist()) != trained
 
 
@@ -308,7 +309,7 @@ def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module
     for remedy in ("exchange", "level jitter"):
         seen.clear()
         for seed in (0, 0, 1):
-            crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], seed=seed, **QUICK)
+            crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], exchange=ExchangeSettings(seed=seed), **QUICK)
         first, second, drawn = seen[:3]
         assert not torch.equal(first, second)
         changed = (first != torch.cat([x for x, _ in TRAIN])).flatten(1).any(1).double().mean()

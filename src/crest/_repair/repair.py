@@ -46,8 +46,7 @@ def repair(
     model: nn.Module,
     train_batches: Any,
     *,
-    pooling: str | None = None,
-    head: str | None = None,
+    pooling: str | tuple[str, str] | None = None,
     fit: Fit | None = None,
     validation: Iterable[Any] | None = None,
     remedies: Sequence[str] = USUAL_REPAIRS,
@@ -71,9 +70,9 @@ def repair(
             argument of such a name, else as the second argument.
         train_batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts; a list or a
             `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits.
-        pooling: path of the pooling layer, as `model.named_modules()` lists it. Found where the model has one layer that
-            is known to pool: torch's adaptive pooling to one step, or a readout of crest.
-        head: path of the linear layer that reads the pooled vector, for re-anchoring. Found where there is one.
+        pooling: path of the pooling layer, as `model.named_modules()` lists it; or a pair of it and the path of the linear
+            layer that reads the pooled vector, if that is not found. Found if the model has one layer that is known to
+            pool: torch's adaptive pooling to one step, or a readout of crest.
         fit: your own training, `fit(model, batches)`, in place or with the trained model as its result. It starts from the
             trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
         validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
@@ -99,6 +98,7 @@ def repair(
         >>> list(found.candidates), found.after.id_error < found.before.id_error
         (['as it is', 're-anchored'], True)
     """
+    pooling, head = pooling if isinstance(pooling, tuple) else (pooling, None)
     original = _checked(model, pooling, head, fit, remedies)
     settings = settings_of(exchange)
     seed = settings.seed
@@ -165,9 +165,9 @@ def _checked(
     """A copy of the model in evaluation mode, if the arguments are what they should be."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
-    for argument, path in (("pooling", pooling), ("head", head)):
+    for path in (pooling, head):
         if path is not None:
-            part_at(model, argument, path)
+            part_at(model, "pooling", path)
     if fit is not None and not callable(fit):
         raise ValueError(f"fit must be a function of a model and batches, got {type(fit).__name__}")
     if isinstance(remedies, str):
