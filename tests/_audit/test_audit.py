@@ -331,23 +331,7 @@ def test_other_answers_are_taken_out() -> None:
         ({"features": "encoder"}, "^features must name a module that gives"),
         ({"events": torch.zeros(64, 7)}, r"^events must have shape \(N, T\)"),
         ({"conditions": ["a"] * 64}, "^conditions need targets"),
-        ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more"),
-        ({"sigma": 0}, "^sigma must be positive"),
-        ({"kind": "loud"}, "^kind must"),
-        ({"channels": ["a", "b"]}, "^channels must name each of 1 channels"),
-        (
-            {"classes": ["new", "worn", "gone"]},
-            r"^classes must come with a model that gives logits \(B, K\), got one number for each trajectory",
-        ),
-        (
-            {"model": lambda x: x.mean(1).expand(-1, 4), "classes": ["new", "worn"]},
-            "^classes must name each of 4 outputs of the model, got \\['new', 'worn'\\]",
-        ),
-        (
-            {"model": lambda x: x.mean(1).expand(-1, 2), "classes": ["worn", "worn"]},
-            "^classes must be different names, got \\['worn', 'worn'\\]",
-        ),
-        ({"classes": ["worn", "worn"]}, "^classes must be different names"),
+        ({"exchange": {"sigma": 0}}, "^exchange must be a crest.ExchangeSettings, got dict"),
     ],
 )
 def test_messages(changes: dict[str, object], message: str) -> None:

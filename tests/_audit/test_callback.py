@@ -279,9 +279,9 @@ def test_it_works_alone_in_pytorch_lightning_too(monkeypatch: pytest.MonkeyPatch
     ("given", "message"),
     [
         ({"every": 0}, "every must be a whole number, 1 or more, got 0"),
-        ({"kind": "fast"}, "kind must be"),
+        ({"kind": "fast"}, "options must be arguments of crest.Watch, got kind"),
         ({"model": 3}, "model must be text or None, got 3"),
-        ({"trajectories": 1}, "trajectories must be"),
+        ({"exchange": {"seed": 1}}, "exchange must be a crest.ExchangeSettings"),
         ({"answer": 3}, "answer must be callable"),
         ({"prefix": 3}, "prefix must be text, got 3"),
         ({"prefix": None}, "prefix must be text, got None"),

@@ -60,7 +60,7 @@ def test_every_number_that_is_printed_is_on_the_page() -> None:
     audited = audit(model, (x, y), events=torch.arange(80).expand(16, 80) < 8)
     text = audit_page({"as it is": audited})
     for name, value in (
-        ("error of a constant answer", f"{audited.exchange.constant_error:.3g}"),
+        ("error of a constant prediction", f"{audited.exchange.constant_error:.3g}"),
         ("Prec@|E|", f"{audited.credit.precision:.2f}"),
     ):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in text

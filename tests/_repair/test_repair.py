@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -110,15 +111,10 @@ def test_where_the_rule_cannot_tell_the_model_stays_as_it_is(model: nn.Module) -
     assert all("fit=" in why for why in found.skipped.values())
 
 
-def test_the_other_rule_can_be_taken(model: nn.Module) -> None:
-    found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=["re-anchored"], by="share", **QUICK)
-    assert "follow" in found.choice.reason
-
-
-@pytest.mark.unchecked
-def test_another_rule_is_none(model: nn.Module) -> None:
-    with pytest.raises(ValueError, match=r"^by must be"):
-        crest.repair(model, TRAIN, by="luck")
+def test_the_rule_is_that_of_choose(model: nn.Module) -> None:
+    found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=["re-anchored"], **QUICK)
+    again = crest.choose({name: (one.exchange, one.id_error) for name, one in found.candidates.items()})
+    assert found.choice == again
 
 
 def test_a_repaired_model_that_has_hardly_learnt_its_task_is_told(
@@ -309,7 +305,7 @@ def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module
     for remedy in ("exchange", "level jitter"):
         seen.clear()
         for seed in (0, 0, 1):
-            crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], exchange=ExchangeSettings(seed=seed), **QUICK)
+            crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], exchange=dataclasses.replace(QUICK["exchange"], seed=seed))
         first, second, drawn = seen[:3]
         assert not torch.equal(first, second)
         changed = (first != torch.cat([x for x, _ in TRAIN])).flatten(1).any(1).double().mean()

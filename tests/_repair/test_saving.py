@@ -24,8 +24,8 @@ def test_a_repaired_model_comes_back_to_the_bit(
     # Let the rule take it, whatever it follows.
     ruled = crest.choose
 
-    def taken(candidates: Any, by: str) -> crest.Choice:
-        judged = ruled(candidates, by=by).candidates
+    def taken(candidates: Any) -> crest.Choice:
+        judged = ruled(candidates).candidates
         return crest.Choice(name=remedy, reason="A test.", lowest_error=remedy, candidates=judged)
 
     monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)

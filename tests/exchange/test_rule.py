@@ -6,7 +6,7 @@ from torch import Tensor
 
 import crest
 from crest import Candidate, Choice, Exchange, ExchangeSettings, choose
-from crest.exchange.rule import BELOW_A_CONSTANT
+from crest.exchange.rule import BELOW_A_CONSTANT, NEAR
 
 NAN = float("nan")
 
@@ -35,7 +35,7 @@ def chosen(**candidates: tuple[float, float]) -> Choice:
 
 
 def test_the_lowest_error_on_exchanged_backgrounds_wins_whatever_the_id_error() -> None:
-    found = chosen(plain=(0.05, 0.8), high_pass=(0.2, 0.3), crest=(0.1, 0.31))
+    found = chosen(plain=(0.05, 0.8), high_pass=(0.2, 0.3), crest=(0.1, 0.37))
     assert (found.name, found.lowest_error) == ("high_pass", "plain")
     assert found.candidates["crest"].reason == "a higher exchanged error"
     assert found.reason == "It has the lowest error on exchanged backgrounds."
@@ -62,8 +62,20 @@ def test_of_candidates_that_have_not_learnt_it_asks_for_training() -> None:
     assert "trained for long enough" not in chosen(plain=(0.97, 1.2), high_pass=(0.5, 0.95)).reason
 
 
+def test_of_those_within_a_fifth_the_lowest_id_error_wins() -> None:
+    assert NEAR == 1.2
+    found = chosen(plain=(0.05, 0.37), high_pass=(0.2, 0.3), crest=(0.1, 0.36))
+    assert found.name == "crest"
+    assert found.candidates["crest"].reason == "lowest ID error near the lowest exchanged error"
+    assert found.candidates["high_pass"].reason == "a higher ID error"
+    assert found.candidates["plain"].reason == "a higher exchanged error"
+    assert "with 1 more within a fifth of it" in found.reason
+    # One that is no better than a constant is not near anything.
+    assert chosen(plain=(0.05, 0.91), crest=(0.1, 0.9)).name == "crest"
+
+
 def test_of_equal_errors_the_first_given_wins() -> None:
-    assert chosen(b=(0.2, 0.3), a=(0.1, 0.3)).name == "b"
+    assert chosen(b=(0.1, 0.3), a=(0.1, 0.3)).name == "b"
 
 
 def signals() -> tuple[Tensor, Tensor]:

@@ -75,6 +75,9 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         if unknown:
             raise ValueError(f"options must be arguments of crest.Watch, got {', '.join(unknown)}")
         settings_of(options.get("exchange"))
+        for name in ("answer", "error"):
+            if not callable(options.get(name, len)) and options[name] is not None:
+                raise ValueError(f"{name} must be callable, got {options[name]!r}")
         self.watch: Watch | None = None
         self._batches, self._model, self._prefix = batches, model, prefix
         self._options: dict[str, Any] = {"every": every, "prefix": prefix, **options}

@@ -19,6 +19,7 @@ from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
 # our choice: docs/choices.md#the-rule
 BELOW_A_CONSTANT = 0.9
+NEAR = 1.2
 
 
 @door_leaving("candidates", "conditions")
@@ -32,10 +33,11 @@ def choose(
     error: ErrorOf = rmse_or_error_rate,
     exchange: ExchangeSettings | None = None,
 ) -> Choice:
-    """The candidate with the lowest error on exchanged backgrounds, if it is clearly better than a constant prediction.
+    """The candidate with the lowest error on exchanged backgrounds; of those within a fifth of it, the lowest ID error.
 
-    Of equal errors the first given wins. The rule cannot tell, and chooses none, if no candidate is a tenth below the
-    error of a constant prediction. No label of the field is used.
+    An exchange test of a hundred trajectories cannot tell such errors apart. Of equal ID errors the first given wins. The
+    rule cannot tell, and chooses none, if no candidate is a tenth below the error of a constant prediction. No label of
+    the field is used.
 
     Args:
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
@@ -164,9 +166,13 @@ def _ruled(
         name: one.constant_error is None or errors[name] <= BELOW_A_CONSTANT * one.constant_error
         for name, one in tests.items()
     }
-    best = min(errors, key=lambda name: errors[name])
-    if better[best]:
-        reason = "It has the lowest error on exchanged backgrounds."
+    lowest = min(errors, key=lambda name: errors[name])
+    near = [name for name in errors if better[name] and errors[name] <= NEAR * errors[lowest]]
+    best = min(near, key=lambda name: known[name].id_error, default=None)
+    if best is not None:
+        reason = "It has the lowest error on exchanged backgrounds" + (
+            "." if len(near) == 1 else f", with {len(near) - 1} more within a fifth of it, and the lowest ID error of these."
+        )
     elif not any(tests[name].learnt(one.id_error) for name, one in known.items()):
         reason = (
             "No candidate is clearly better than a constant prediction on exchanged backgrounds, and none has learnt its task on "
@@ -181,10 +187,12 @@ def _ruled(
     def said(name: str) -> str:
         if not better[name]:
             return "no better than a constant"
-        return "lowest exchanged error" if name == best else "a higher exchanged error"
+        if name == best:
+            return "lowest exchanged error" if name == lowest else "lowest ID error near the lowest exchanged error"
+        return "a higher ID error" if name in near else "a higher exchanged error"
 
     return Choice(
-        name=best if better[best] else None,
+        name=best,
         reason=reason,
         lowest_error=min(known, key=lambda name: known[name].id_error),
         candidates={
