@@ -153,7 +153,10 @@ def fields_of(kind: Callable[..., Any]) -> dict[str, Any]:
 
 LAW = {"epsilon": 0.1, "T": 100, "s0": 1.0, "s1": 1.0, "gamma": 0.5}
 LETTERS = {"alpha": 0.5, "precision": 0.5, "K": 10, "L": 5, **LAW}
-SMALL = {"sigma": 2.0, "trajectories": 6, "block": 3, "batch_size": 8, "bootstrap": 10, "seed": 0}
+SMALL: dict[str, Any] = {
+    "kind": "slow", "what": "background", "sigma": 2.0, "trajectories": 6, "block": 3, "batch_size": 8, "bootstrap": 10, "seed": 0
+}  # fmt: skip
+SETTINGS = crest.ExchangeSettings(**SMALL)
 
 RECORDING = {
     "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"], "file": "file", "label": "label", "condition": "speed",
@@ -173,7 +176,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
     slow = {"signals": series(), "mask": mask()}
     watched = {
         "every": 1, "events": events(), "features": None, "head": None, "channels_first": False, "keys": None, "answer": taken,
-        "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0, "prefix": "crest/",
+        "exchange": SETTINGS, "prefix": "crest/",
     }  # fmt: skip
     weights = {
         name: {"width": 2} for name in ("AttentionReadout", "WindowedReadout", "GatedAttentionReadout")
@@ -198,23 +201,22 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "make_readout": {"name": "mean", "width": 2},
         "Candidate": {"function": reads, "id_error": 0.1, "exchange": exchange(), "held_out": 0.2},
         "choose": {
-            "candidates": {"a": (reads, 0.1)}, "inputs": series(), "kind": "slow", "mask": None, "least": 0.5,
-            "margin": 0.1, "cost": 1.5, "conditions": [0, 0, 0, 1, 1, 1], "targets": torch.rand(6), **SMALL,
+            "candidates": {"a": (reads, 0.1)}, "inputs": series(), "mask": None, "conditions": [0, 0, 0, 1, 1, 1],
+            "targets": torch.rand(6), "exchange": SETTINGS,
         },
         "leave_one_condition_out": {
             "fit": fits, "inputs": series(), "targets": torch.rand(6), "conditions": [0, 0, 1, 1, 2, 2], "mask": mask(),
         },
         "audit": {
             "model": reads, "batches": [(series(), torch.rand(6))], "features": None, "head": None, "events": events(),
-            "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "keys": None, "channels": ["a", "b"], "classes": None,
-            "answer": taken,
-            "kind": "slow", "sigma": 2.0, "trajectories": 6, "batch_size": 8, "seed": 0,
+            "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "keys": None, "answer": taken,
+            "exchange": SETTINGS,
         },
         "Watch": {"model": reads, "batches": [(series(), torch.rand(6))], **watched},
         "LightningWatch": {"model": "net", "batches": [(series(), torch.rand(6))], **watched},
         "repair": {
-            "model": model(), "train_batches": [(x, y)], "pooling": "2", "head": "4", "validation": [(x, y)],
-            "remedies": ("re-anchored",), "channels_first": True, "keys": ("x", "y", "mask"), "by": "error",
+            "model": model(), "train_batches": [(x, y)], "pooling": ("2", "4"), "validation": [(x, y)],
+            "remedies": ("re-anchored",), "channels_first": True, "keys": ("x", "y", "mask"), "exchange": SETTINGS,
         },
         "replace_pooling": {
             "model": model(), "path": "2", "readout": crest.MeanReadout(), "layout": "channels_first", "keepdim": True,
@@ -259,7 +261,8 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "saliency": {"function": reads, "inputs": series(), "reduce": "l2", "target": None},
         "events_at": {"events": events(), "steps": 12},
         "scores_at": {"scores": torch.rand(6, 12), "steps": 24},
-        "exchange_test": {"function": reads, "inputs": series(), "kind": "slow", "mask": None, **SMALL},
+        "exchange_test": {"function": reads, "inputs": series(), "mask": None, "exchange": SETTINGS},
+        "ExchangeSettings": SMALL,
         "batches_of": {"tensors": series(), "size": 2},
         "evaluating": {"module": model()},
         "in_batches": {"function": reads, "batches": [series()]},

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest import audit
+from crest import ExchangeSettings, audit
 from crest.strangers.lengths import mask_from
 from packed_made import Packed, ragged
 
@@ -171,7 +171,7 @@ def test_no_batch_is_larger_than_asked_for() -> None:
         sizes.append(len(x))
         return x.mean((1, 2))
 
-    audit(asked, x, batch_size=4)
+    audit(asked, x, exchange=ExchangeSettings(batch_size=4))
     assert max(sizes) == 4
 
 
@@ -270,7 +270,7 @@ def test_loaders_of_pairs_and_dicts_and_the_first_trajectories_alone() -> None:
         while True:
             yield x[:32]
 
-    assert audit(reads_events(), endless(), trajectories=40).trajectories == 40
+    assert audit(reads_events(), endless(), exchange=ExchangeSettings(trajectories=40)).trajectories == 40
 
 
 def test_the_model_is_left_as_it_was_also_after_an_error() -> None:
@@ -330,23 +330,7 @@ def test_other_answers_are_taken_out() -> None:
         ({"features": "encoder"}, "^features must name a module that gives"),
         ({"events": torch.zeros(64, 7)}, r"^events must have shape \(N, T\)"),
         ({"conditions": ["a"] * 64}, "^conditions need targets"),
-        ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more"),
-        ({"sigma": 0}, "^sigma must be positive"),
-        ({"kind": "loud"}, "^kind must"),
-        ({"channels": ["a", "b"]}, "^channels must name each of 1 channels"),
-        (
-            {"classes": ["new", "worn", "gone"]},
-            r"^classes must come with a model that gives logits \(B, K\), got one number for each trajectory",
-        ),
-        (
-            {"model": lambda x: x.mean(1).expand(-1, 4), "classes": ["new", "worn"]},
-            "^classes must name each of 4 outputs of the model, got \\['new', 'worn'\\]",
-        ),
-        (
-            {"model": lambda x: x.mean(1).expand(-1, 2), "classes": ["worn", "worn"]},
-            "^classes must be different names, got \\['worn', 'worn'\\]",
-        ),
-        ({"classes": ["worn", "worn"]}, "^classes must be different names"),
+        ({"exchange": {"sigma": 0}}, "^exchange must be a crest.ExchangeSettings, got dict"),
     ],
 )
 def test_messages(changes: dict[str, object], message: str) -> None:
@@ -381,7 +365,9 @@ def test_numpy_masks_and_double_precision() -> None:
 def test_conditions_beyond_what_is_looked_at_are_told() -> None:
     x, _, knock = knocks(40)
     conditions = ["bench"] * 30 + ["field"] * 10
-    found = audit(reads_events(), (x, knock), conditions=conditions, trajectories=20)
+    found = audit(
+        reads_events(), (x, knock), conditions=conditions, exchange=ExchangeSettings(trajectories=20)
+    )
     assert any("not among the first 20 of 40 trajectories: field" in note for note in found.notes)
     whole = audit(reads_events(), (x, knock), conditions=conditions)
     assert not any("not among the first" in note for note in whole.notes)

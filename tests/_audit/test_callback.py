@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import crest
-from crest import LightningWatch
+from crest import ExchangeSettings, LightningWatch
 
 lightning = importlib.import_module("lightning.pytorch")
 
@@ -119,9 +119,7 @@ def test_each_epoch_is_logged_as_the_exchange_test_says() -> None:
             lambda x: model(x.mT),
             HELD[0].mT,
             targets=HELD[1],
-            batch_size=64,
-            trajectories=24,
-            lent="spectrum",
+            exchange=ExchangeSettings(batch_size=64, trajectories=24, what="spectrum"),
         )
     assert rows[1].exchange == tested
     for name, value in rows[1].to_dict("").items():
@@ -280,9 +278,9 @@ def test_it_works_alone_in_pytorch_lightning_too(monkeypatch: pytest.MonkeyPatch
     ("given", "message"),
     [
         ({"every": 0}, "every must be a whole number, 1 or more, got 0"),
-        ({"kind": "fast"}, "kind must be"),
+        ({"kind": "fast"}, "options must be arguments of crest.Watch, got kind"),
         ({"model": 3}, "model must be text or None, got 3"),
-        ({"trajectories": 1}, "trajectories must be"),
+        ({"exchange": {"seed": 1}}, "exchange must be a crest.ExchangeSettings"),
         ({"answer": 3}, "answer must be callable"),
         ({"prefix": 3}, "prefix must be text, got 3"),
         ({"prefix": None}, "prefix must be text, got None"),

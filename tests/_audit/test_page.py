@@ -46,7 +46,7 @@ def test_paragraphs_stand_under_the_heading_as_text() -> None:
 
 def test_a_name_of_a_channel_or_a_condition_is_only_text() -> None:
     names = ["</script><b>bold</b>"]
-    audited = of_knocks(1.0, channels=names, conditions=["<i>fast</i>", "slow"] * 12)
+    audited = of_knocks(1.0, conditions=["<i>fast</i>", "slow"] * 12).named(channels=names)
     text = audit_page({"as it is": audited})
     assert "<b>bold</b>" not in text
     assert "<i>fast</i>" not in text
@@ -60,7 +60,7 @@ def test_every_number_that_is_printed_is_on_the_page() -> None:
     audited = audit(model, (x, y), events=torch.arange(80).expand(16, 80) < 8)
     text = audit_page({"as it is": audited})
     for name, value in (
-        ("error of a constant answer", f"{audited.exchange.constant_error:.3g}"),
+        ("error of a constant prediction", f"{audited.exchange.constant_error:.3g}"),
         ("Prec@|E|", f"{audited.credit.precision:.2f}"),
     ):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in text
@@ -73,7 +73,7 @@ def test_classes_have_their_names_or_their_numbers() -> None:
         return torch.stack([x.mean((1, 2)), x.amax((1, 2)), x[:, 0, 0]], 1)
 
     for classes, shown in ((None, '["0","1","2"]'), (["new", "worn", "gone"], '["new","worn","gone"]')):
-        assert f'"classes":{shown}' in audit_page({"as it is": audit(logits, (x, y), classes=classes)})
+        assert f'"classes":{shown}' in audit_page({"as it is": audit(logits, (x, y)).named(classes=classes)})
     assert '"classes":[]' in audit_page({"as it is": of_knocks(0.0)})
     assert audit(logits, x).classes == ("0", "1", "2")
 

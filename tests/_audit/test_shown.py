@@ -13,7 +13,7 @@ from packed_made import Packed, ragged
 def test_they_go_from_the_lowest_target_to_the_highest_whatever_the_model() -> None:
     x = torch.randn(64, 60, 2)
     targets = torch.randn(64)
-    found = audit(lambda x: x.mean((1, 2)), (x, targets), channels=["a", "b"])
+    found = audit(lambda x: x.mean((1, 2)), (x, targets)).named(channels=["a", "b"])
     rows = found.traces.rows
     assert len(rows) == SHOWN
     wanted = [row.y for row in rows]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import crest
-from crest import Watch
+from crest import ExchangeSettings, Watch
 from packed_made import Packed, ragged
 
 STEPS, EVENT = 60, 30
@@ -46,19 +46,19 @@ X, Y, EVENTS = knocks()
 
 def test_a_row_is_what_the_exchange_test_and_the_audit_say() -> None:
     model = network()
-    watch = Watch(model, (X, Y), events=EVENTS, seed=3)
+    watch = Watch(model, (X, Y), events=EVENTS, exchange=ExchangeSettings(seed=3))
     numbers = watch(0)
 
     def function(x: Tensor) -> Tensor:
         return model(x.mT)
 
     with crest.probes.evaluating(model):
-        tested = crest.exchange_test(function, X.mT, targets=Y, batch_size=64, seed=3, lent="spectrum")
+        tested = crest.exchange_test(function, X.mT, targets=Y, exchange=ExchangeSettings(seed=3))
     (row,) = watch.history
     assert row.exchange == tested
     for name in ("transient", "background", "interaction", "moved", "exchanged_error"):
         assert numbers[f"crest/{name}"] == getattr(tested, name)
-    audit = crest.audit(model, (X, Y), events=EVENTS, seed=3)
+    audit = crest.audit(model, (X, Y), events=EVENTS, exchange=ExchangeSettings(seed=3))
     assert row.verdict == audit.verdict
     assert (row.error, row.core_credit, row.core_chance, row.credit) == (
         audit.error, audit.core_credit, audit.core_chance, audit.credit,
@@ -181,7 +181,7 @@ def test_only_so_many_trajectories_are_read_and_exchanged() -> None:
         asked.append(len(x))
         return level(x)
 
-    watch = Watch(model, loader(), trajectories=16)
+    watch = Watch(model, loader(), exchange=ExchangeSettings(trajectories=16))
     assert read == [0, 8]
     asked.clear()
     watch(0)
@@ -317,11 +317,7 @@ def test_few_trajectories_give_no_verdict() -> None:
         ({"events": EVENTS[:-1]}, r"events must have shape \(N, T\) = \(32, 60\)"),
         ({"events": EVENTS[:, :-1]}, "events must have shape"),
         ({"events": EVENTS.float()}, "events must hold booleans"),
-        ({"kind": "fast"}, "kind must be"),
-        ({"sigma": 0.0}, "sigma must be positive"),
-        ({"trajectories": 1}, "trajectories must be a whole number, 2 or more"),
-        ({"batch_size": 0}, "batch_size must be"),
-        ({"seed": -1}, "seed must be"),
+        ({"exchange": {"seed": 1}}, "exchange must be a crest.ExchangeSettings, got dict"),
         ({"prefix": 3}, "prefix must be text, got 3"),
         ({"error": lambda got, wanted: got - wanted}, r"error must return one number, got shape \(32,\)"),
         ({"error": lambda got, wanted: None}, "error must return one number, got NoneType"),

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from crest import ExchangeSettings
 from crest._repair.measuring import Yardstick
 from crest.probes.errors import rmse_or_error_rate
 from crest.strangers.batch_forms import JoinedBatches
@@ -25,10 +26,12 @@ class Reads(nn.Module):
         return (x.mean(3 - self.time) * mask).sum(1) / mask.sum(1)
 
 
+SETTINGS = ExchangeSettings(kind="level", what="background", trajectories=16, block=4, batch_size=7, seed=3)
+
+
 def yardstick(inputs: Tensor, targets: Tensor, mask: Tensor | None = None, **changes: Any) -> Yardstick:
     options: dict[str, Any] = {
-        "channels_first": False, "error": rmse_or_error_rate, "kind": "level", "sigma": 6.0, "trajectories": 16,
-        "block": 4, "batch_size": 7, "seed": 0, **changes,
+        "channels_first": False, "error": rmse_or_error_rate, "exchange": SETTINGS, **changes,
     }  # fmt: skip
     return Yardstick(validation=JoinedBatches(inputs, targets, mask), **options)
 
@@ -49,7 +52,6 @@ def test_errors_by_hand_in_evaluation_mode_for_both_orders_of_axes() -> None:
 
 def test_the_exchange_test_is_that_of_the_library() -> None:
     x, y = torch.randn(20, 30, 2) + torch.randn(20, 1, 1), torch.randn(20)
-    found = yardstick(x, y, seed=3).exchange(Reads())
-    options: dict[str, Any] = {"kind": "level", "trajectories": 16, "block": 4, "batch_size": 7, "seed": 3}
-    assert found == crest.exchange_test(lambda x: x.mean((1, 2)), x, targets=y, **options)
+    found = yardstick(x, y).tested(Reads())
+    assert found == crest.exchange_test(lambda x: x.mean((1, 2)), x, targets=y, exchange=SETTINGS)
     assert found.background > 0.99

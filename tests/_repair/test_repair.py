@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -8,13 +9,14 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from crest import ExchangeSettings
 from crest._repair import AS_IT_IS
 from crest._repair.repaired import beats
 from crest.remedies import CONTROL, USUAL_REMEDIES
 from knocks_made import STEPS, fit, knocks, network, one_step, split
 from packed_made import Unpacked, ragged
 
-QUICK: dict[str, Any] = {"trajectories": 16, "block": 4}
+QUICK: dict[str, Any] = {"exchange": ExchangeSettings(trajectories=16, block=4)}
 TRAIN = split(*knocks(128, tie=0.99, seed=1000))
 HELD_OUT = split(*knocks(64, tie=0.99, seed=1001))
 BROKEN = split(*knocks(64, tie=0.0, seed=1002))
@@ -111,15 +113,10 @@ def test_where_the_rule_cannot_tell_the_model_stays_as_it_is(model: nn.Module) -
     assert all("fit=" in why for why in found.skipped.values())
 
 
-def test_the_other_rule_can_be_taken(model: nn.Module) -> None:
-    found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=["re-anchored"], by="share", **QUICK)
-    assert "follow" in found.choice.reason
-
-
-@pytest.mark.unchecked
-def test_another_rule_is_none(model: nn.Module) -> None:
-    with pytest.raises(ValueError, match=r"^by must be"):
-        crest.repair(model, TRAIN, by="luck")
+def test_the_rule_is_that_of_choose(model: nn.Module) -> None:
+    found = crest.repair(model, TRAIN, validation=HELD_OUT, remedies=["re-anchored"], **QUICK)
+    again = crest.choose({name: (one.exchange, one.id_error) for name, one in found.candidates.items()})
+    assert found.choice == again
 
 
 def test_a_repaired_model_that_has_hardly_learnt_its_task_is_told(
@@ -371,7 +368,7 @@ def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
     out = torch.tensor([value not in trained for value in y.tolist()])
     assert found.before.id_error == pytest.approx(error(copy.deepcopy(model), [(x[out], y[out])]), rel=1e-5)
     assert "held out of every training" in found.notes[0]
-    crest.repair(model, TRAIN, seed=1, **options)
+    crest.repair(model, TRAIN, exchange=ExchangeSettings(seed=1), **options)
     assert len(seen) == 6
     assert set(seen[3].tolist()) != trained
 
@@ -390,7 +387,14 @@ def test_each_epoch_draws_new_exchanges_and_a_seed_repeats_them(model: nn.Module
     for remedy in ("exchange", "level jitter"):
         seen.clear()
         for seed in (0, 0, 1):
-            crest.repair(model, TRAIN, fit=train, validation=HELD_OUT, remedies=[remedy], seed=seed, **QUICK)
+            crest.repair(
+                model,
+                TRAIN,
+                fit=train,
+                validation=HELD_OUT,
+                remedies=[remedy],
+                exchange=dataclasses.replace(QUICK["exchange"], seed=seed),
+            )
             # What the control was trained on, batches as they are.
             control = seen[-6:-3]
             assert torch.equal(control[0], control[1])

@@ -8,12 +8,13 @@ import torch
 from torch import nn
 
 import crest
+from crest import ExchangeSettings
 from crest._repair.saving import NUMBERS, WEIGHTS, finite, load_weights, save_weights
 from crest._repair.structure import Structure
 from knocks_made import knocks, network, one_step, split
 
 TRAIN = split(*knocks(64, tie=0.99, seed=1000))
-QUICK: dict[str, Any] = {"trajectories": 8, "block": 4}
+QUICK: dict[str, Any] = {"exchange": ExchangeSettings(trajectories=8, block=4)}
 
 
 @pytest.mark.parametrize("remedy", ["re-anchored", "AC coupling", "CREST"])
@@ -23,8 +24,8 @@ def test_a_repaired_model_comes_back_to_the_bit(
     # Let the rule take it, whatever it follows.
     ruled = crest.choose
 
-    def taken(candidates: Any, by: str) -> crest.Choice:
-        judged = ruled(candidates, by=by).candidates
+    def taken(candidates: Any) -> crest.Choice:
+        judged = ruled(candidates).candidates
         return crest.Choice(name=remedy, reason="A test.", lowest_error=remedy, candidates=judged)
 
     monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)

@@ -3,7 +3,7 @@
 import pytest
 
 from crest.exchange import Exchange
-from crest.exchange.candidates import Candidate, Choice, Judged
+from crest.exchange.candidates import Candidate, Choice, JudgedCandidate
 
 EXCHANGE = Exchange(
     transient=0.9,
@@ -15,14 +15,15 @@ EXCHANGE = Exchange(
     background_alone=0.1,
     kind="core",
     trajectories=64,
+    exchanged_error=0.2,
 )
 
 
 def test_the_worst_condition_is_that_with_the_highest_error() -> None:
-    judged = Judged(
+    judged = JudgedCandidate(
         id_error=0.1,
         exchange=EXCHANGE,
-        follows=True,
+        better=True,
         reason="why",
         condition_errors={"low": 0.1, "high": 0.3},
     )
@@ -38,7 +39,7 @@ def test_the_worst_condition_is_that_with_the_highest_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"id_error": 0.1}, "^function must be given where exchange is not"),
+        ({"id_error": 0.1}, "^function must be given if exchange is not"),
         ({"function": abs}, "^id_error must be 0 or more, got nan"),
         ({"function": abs, "id_error": 0.1, "held_out": -1.0}, "^held_out must be 0 or more, got -1.0"),
         ({"id_error": 0.1, "exchange": 0.9}, "^exchange must be a crest.Exchange, got float"),

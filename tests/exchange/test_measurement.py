@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from crest import ExchangeSettings
 from crest._base import rng
 from crest.background import split
 from crest.exchange import Exchange, exchange_test
@@ -48,7 +49,9 @@ def shares(found: Exchange) -> tuple[float, float, float]:
     "weights", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (1.0, 1.0, 0.0), (3.0, 1.0, 1.0), (0.0, 0.0, 1.0)]
 )
 def test_known_shares_are_found(weights: tuple[float, float, float]) -> None:
-    found = exchange_test(reader(*weights), signals(512), trajectories=512)
+    found = exchange_test(
+        reader(*weights), signals(512), exchange=ExchangeSettings(what="background", trajectories=512)
+    )
     total = sum(weight**2 for weight in weights)
     assert shares(found) == pytest.approx([weight**2 / total for weight in weights], abs=0.05)
     assert sum(shares(found)) == pytest.approx(1.0)
@@ -57,36 +60,52 @@ def test_known_shares_are_found(weights: tuple[float, float, float]) -> None:
 def test_the_error_on_backgrounds_of_others_is_that_of_a_slow_loop() -> None:
     x = signals(16)
     level, knock = read(x)
-    found = exchange_test(reader(event=1.0, level=0.5), x, targets=knock)
+    found = exchange_test(
+        reader(event=1.0, level=0.5), x, targets=knock, exchange=ExchangeSettings(what="background")
+    )
     others = ~torch.eye(16, dtype=torch.bool)
     # Transient i on background j is read as knock i + level j / 2.
     missed = (level / 2).expand(16, 16)[others]
     assert found.exchanged_error == pytest.approx(missed.square().mean().sqrt().item(), rel=1e-4)
     assert f"error on backgrounds of others: {found.exchanged_error:.3g}" in repr(found)
-    assert exchange_test(reader(event=1.0), x, targets=knock).exchanged_error == pytest.approx(0.0, abs=1e-5)
-    assert exchange_test(reader(event=1.0), x).exchanged_error is None
+    assert exchange_test(
+        reader(event=1.0), x, targets=knock, exchange=ExchangeSettings(what="background")
+    ).exchanged_error == pytest.approx(0.0, abs=1e-5)
+    assert (
+        exchange_test(reader(event=1.0), x, exchange=ExchangeSettings(what="background")).exchanged_error
+        is None
+    )
 
 
 def test_how_far_predictions_move_is_that_of_a_slow_loop() -> None:
     x = signals(16)
     level, knock = read(x)
-    found = exchange_test(reader(event=1.0, level=0.5), x)
+    found = exchange_test(reader(event=1.0, level=0.5), x, exchange=ExchangeSettings(what="background"))
     own = knock + level / 2
     change = (level[None] - level[:, None])[~torch.eye(16, dtype=torch.bool)] / 2
     assert found.moved == pytest.approx(
         float(change.square().mean().sqrt() / own.std(correction=0)), rel=1e-4
     )
-    assert exchange_test(reader(event=1.0), x).moved == pytest.approx(0.0, abs=1e-4)
-    assert math.isnan(exchange_test(lambda x: torch.ones(len(x)), x).moved)
+    assert exchange_test(
+        reader(event=1.0), x, exchange=ExchangeSettings(what="background")
+    ).moved == pytest.approx(0.0, abs=1e-4)
+    assert math.isnan(
+        exchange_test(lambda x: torch.ones(len(x)), x, exchange=ExchangeSettings(what="background")).moved
+    )
 
 
 def test_the_error_of_a_constant_answer() -> None:
     x = signals(16)
     knock = read(x)[1]
-    found = exchange_test(reader(event=1.0), x, targets=knock)
+    found = exchange_test(reader(event=1.0), x, targets=knock, exchange=ExchangeSettings(what="background"))
     assert found.constant_error == pytest.approx(float(knock.std(correction=0)), rel=1e-4)
     classes = torch.tensor([0] * 4 + [1] * 12)
-    logits = exchange_test(lambda x: torch.stack([x[:, 0, 0], x[:, 1, 0]], 1), x, targets=classes)
+    logits = exchange_test(
+        lambda x: torch.stack([x[:, 0, 0], x[:, 1, 0]], 1),
+        x,
+        targets=classes,
+        exchange=ExchangeSettings(what="background"),
+    )
     assert logits.constant_error == pytest.approx(0.25)
 
 
@@ -98,10 +117,18 @@ def test_a_classifier_and_an_error_of_ones_own_on_backgrounds_of_others() -> Non
         signs = read(inputs)[0]
         return torch.stack([-signs, signs], 1)
 
-    reads_level = exchange_test(logits, x, targets=(level > 0).long(), block=64)
+    reads_level = exchange_test(
+        logits, x, targets=(level > 0).long(), exchange=ExchangeSettings(what="background", block=64)
+    )
     wrong = sum((level > 0)[i] != (level > 0)[j] for i in range(64) for j in range(64)).item() / (64 * 63)
     assert reads_level.exchanged_error == pytest.approx(wrong)
-    largest = exchange_test(reader(event=1.0), x, targets=knock + 2, error=lambda p, y: (p - y).abs().max())
+    largest = exchange_test(
+        reader(event=1.0),
+        x,
+        targets=knock + 2,
+        error=lambda p, y: (p - y).abs().max(),
+        exchange=ExchangeSettings(what="background"),
+    )
     assert largest.exchanged_error == pytest.approx(2.0, abs=1e-5)
 
 
@@ -110,20 +137,28 @@ def test_a_classifier_and_an_error_of_ones_own_on_backgrounds_of_others() -> Non
 )
 def test_targets_that_are_none(targets: Tensor, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        exchange_test(reader(event=1.0), signals(16), targets=targets)
+        exchange_test(
+            reader(event=1.0), signals(16), targets=targets, exchange=ExchangeSettings(what="background")
+        )
 
 
 def test_what_is_left_on_the_background_alone() -> None:
     x = signals(512)
-    assert exchange_test(reader(level=1.0), x, trajectories=512).background_alone == pytest.approx(1.0)
-    assert exchange_test(reader(event=1.0), x, trajectories=512).background_alone == pytest.approx(
-        0.0, abs=1e-6
-    )
+    assert exchange_test(
+        reader(level=1.0), x, exchange=ExchangeSettings(what="background", trajectories=512)
+    ).background_alone == pytest.approx(1.0)
+    assert exchange_test(
+        reader(event=1.0), x, exchange=ExchangeSettings(what="background", trajectories=512)
+    ).background_alone == pytest.approx(0.0, abs=1e-6)
     # Half of the variance is the level's.
-    half = exchange_test(reader(1.0, 1.0), x, trajectories=512).background_alone
+    half = exchange_test(
+        reader(1.0, 1.0), x, exchange=ExchangeSettings(what="background", trajectories=512)
+    ).background_alone
     assert half == pytest.approx(0.5, abs=0.08)
     # What is constant on the backgrounds correlates with nothing.
-    assert exchange_test(lambda x: read(x)[1] + 3.0, x).background_alone == pytest.approx(0.0, abs=1e-6)
+    assert exchange_test(
+        lambda x: read(x)[1] + 3.0, x, exchange=ExchangeSettings(what="background")
+    ).background_alone == pytest.approx(0.0, abs=1e-6)
 
 
 def slow_exchange(function, inputs: Tensor, mask: Tensor | None, kind: str, block: int):
@@ -166,7 +201,9 @@ def wave(inputs: Tensor, mask: Tensor | None = None) -> Tensor:
 @pytest.mark.parametrize("kind", ["level", "slow", "core"])
 def test_it_is_the_slow_double_loop(kind: str) -> None:
     x = signals(12, channels=2) + 0.3 * torch.randn(12, STEPS, 2)
-    found = exchange_test(wave, x, kind=kind, block=4, batch_size=7)
+    found = exchange_test(
+        wave, x, exchange=ExchangeSettings(what="background", kind=kind, block=4, batch_size=7)
+    )
     assert shares(found) == pytest.approx(slow_exchange(wave, x, None, kind, 4), abs=1e-5)
 
 
@@ -175,7 +212,9 @@ def test_with_lengths_that_differ_it_is_the_slow_double_loop() -> None:
     mask = torch.arange(STEPS) < torch.tensor([96, 50, 70, 96, 60, 55, 90, 47])[:, None]
     mask[3, :9] = False
     dirty = x.masked_fill(~mask.unsqueeze(-1), NAN)
-    found = exchange_test(wave, dirty, kind="level", mask=mask, block=4)
+    found = exchange_test(
+        wave, dirty, exchange=ExchangeSettings(what="background", kind="level", block=4), mask=mask
+    )
     assert shares(found) == pytest.approx(slow_exchange(wave, x, mask, "level", 4), abs=1e-5)
 
 
@@ -184,8 +223,13 @@ def test_a_mask_is_the_same_as_cutting() -> None:
     padded = x.clone()
     padded[:, keep:] = NAN
     mask = (torch.arange(STEPS) < keep).expand(24, STEPS)
-    cut = exchange_test(wave, x[:, :keep], block=8)
-    with_mask = exchange_test(lambda x, mask: wave(x[:, :keep]), padded, mask=mask, block=8)
+    cut = exchange_test(wave, x[:, :keep], exchange=ExchangeSettings(what="background", block=8))
+    with_mask = exchange_test(
+        lambda x, mask: wave(x[:, :keep]),
+        padded,
+        mask=mask,
+        exchange=ExchangeSettings(what="background", block=8),
+    )
     # The wave's weights are those of the cut length in both.
     assert shares(with_mask) == pytest.approx(shares(cut), abs=1e-5)
     assert with_mask.background_alone == pytest.approx(cut.background_alone, abs=1e-5)
@@ -195,13 +239,18 @@ def test_a_mask_is_the_same_as_cutting() -> None:
 def test_integer_masks_are_masks() -> None:
     x, mask = signals(6), torch.ones(6, STEPS, dtype=torch.int64)
     mask[:, 80:] = 0
-    assert exchange_test(wave, x, mask=mask) == exchange_test(wave, x, mask=mask.bool())
+    assert exchange_test(wave, x, mask=mask, exchange=ExchangeSettings(what="background")) == exchange_test(
+        wave, x, mask=mask.bool(), exchange=ExchangeSettings(what="background")
+    )
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 100.0), (-3.0, 0.0), (1e-6, 1.0), (1e6, -5.0)])
 def test_neither_unit_nor_zero_of_the_prediction_matters(scale: float, shift: float) -> None:
     x, function = signals(48).double(), reader(2.0, 1.0, 0.5)
-    plain, changed = exchange_test(function, x), exchange_test(lambda x: scale * function(x) + shift, x)
+    plain, changed = (
+        exchange_test(function, x, exchange=ExchangeSettings(what="background")),
+        exchange_test(lambda x: scale * function(x) + shift, x, exchange=ExchangeSettings(what="background")),
+    )
     assert shares(changed) == pytest.approx(shares(plain), abs=1e-6)
     assert changed.background_alone == pytest.approx(plain.background_alone, abs=1e-6)
     assert changed.background_interval == pytest.approx(plain.background_interval, abs=1e-6)
@@ -209,18 +258,31 @@ def test_neither_unit_nor_zero_of_the_prediction_matters(scale: float, shift: fl
 
 def test_the_order_of_trajectories_in_one_block_does_not_matter() -> None:
     x = signals(12)
-    found, shuffled = (exchange_test(reader(2.0, 1.0, 0.5), rows) for rows in (x, x[torch.randperm(12)]))
+    found, shuffled = (
+        exchange_test(reader(2.0, 1.0, 0.5), rows, exchange=ExchangeSettings(what="background"))
+        for rows in (x, x[torch.randperm(12)])
+    )
     assert shares(shuffled) == pytest.approx(shares(found), abs=1e-6)
 
 
 def test_the_seed_decides_and_batches_do_not() -> None:
     x, function = signals(200), reader(2.0, 1.0, 0.5)
-    found = exchange_test(function, x, trajectories=32)
-    assert found == exchange_test(function, x, trajectories=32)
+    found = exchange_test(function, x, exchange=ExchangeSettings(what="background", trajectories=32))
+    assert found == exchange_test(function, x, exchange=ExchangeSettings(what="background", trajectories=32))
     assert shares(found) == pytest.approx(
-        shares(exchange_test(function, x, trajectories=32, batch_size=11)), abs=1e-6
+        shares(
+            exchange_test(
+                function, x, exchange=ExchangeSettings(what="background", trajectories=32, batch_size=11)
+            )
+        ),
+        abs=1e-6,
     )
-    assert found.transient != exchange_test(function, x, trajectories=32, seed=1).transient
+    assert (
+        found.transient
+        != exchange_test(
+            function, x, exchange=ExchangeSettings(what="background", trajectories=32, seed=1)
+        ).transient
+    )
     assert found.trajectories == 32
 
 
@@ -234,7 +296,11 @@ def test_how_many_predictions_it_takes(count: int, block: int, asked: int) -> No
         assert not torch.is_grad_enabled()
         return x.sum((1, 2))
 
-    exchange_test(watched, signals(count).requires_grad_(), block=block, batch_size=5)
+    exchange_test(
+        watched,
+        signals(count).requires_grad_(),
+        exchange=ExchangeSettings(what="background", block=block, batch_size=5),
+    )
     assert sum(seen) == asked + count
     assert max(seen) <= 5
 
@@ -247,9 +313,11 @@ def test_logits_count_without_what_all_classes_share() -> None:
         # The level moves all classes alike, which changes no probability.
         return torch.stack([knock, -knock, 0 * knock], 1) + 50 * level[:, None]
 
-    found = exchange_test(logits, x)
+    found = exchange_test(logits, x, exchange=ExchangeSettings(what="background"))
     assert found.transient == pytest.approx(1.0, abs=1e-4)
-    assert not exchange_test(lambda x: read(x)[0][:, None].expand(-1, 3), x).varies
+    assert not exchange_test(
+        lambda x: read(x)[0][:, None].expand(-1, 3), x, exchange=ExchangeSettings(what="background")
+    ).varies
 
 
 def test_outputs_add_up_their_variance() -> None:
@@ -257,18 +325,22 @@ def test_outputs_add_up_their_variance() -> None:
         level, knock = read(inputs)
         return torch.stack([knock, -knock, 2 * level, -2 * level], 1)
 
-    found = exchange_test(two, signals(512), trajectories=512)
+    found = exchange_test(two, signals(512), exchange=ExchangeSettings(what="background", trajectories=512))
     assert shares(found) == pytest.approx((0.2, 0.8, 0.0), abs=0.04)
 
 
 def test_a_column_is_one_number_each() -> None:
     x, function = signals(20), reader(2.0, 1.0)
-    assert exchange_test(lambda x: function(x)[:, None], x) == exchange_test(function, x)
+    assert exchange_test(
+        lambda x: function(x)[:, None], x, exchange=ExchangeSettings(what="background")
+    ) == exchange_test(function, x, exchange=ExchangeSettings(what="background"))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1])
 def test_a_constant_follows_nothing(value: float) -> None:
-    found = exchange_test(lambda x: torch.full((len(x),), value), signals(20))
+    found = exchange_test(
+        lambda x: torch.full((len(x),), value), signals(20), exchange=ExchangeSettings(what="background")
+    )
     assert not found.varies
     assert all(math.isnan(share) for share in shares(found))
     assert all(math.isnan(end) for end in found.transient_interval)
@@ -277,7 +349,9 @@ def test_a_constant_follows_nothing(value: float) -> None:
 
 
 def test_rounding_noise_is_no_variance() -> None:
-    found = exchange_test(lambda x: 1000.0 + 1e-8 * x.sum((1, 2)), signals(20))
+    found = exchange_test(
+        lambda x: 1000.0 + 1e-8 * x.sum((1, 2)), signals(20), exchange=ExchangeSettings(what="background")
+    )
     assert not found.varies
 
 
@@ -293,11 +367,11 @@ def test_a_module_is_asked_in_evaluation_mode_and_left_as_it_was() -> None:
     network = Net()
     network.norm.eval()
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    found = exchange_test(network, signals(20))
-    assert found == exchange_test(network.eval(), signals(20))
+    found = exchange_test(network, signals(20), exchange=ExchangeSettings(what="background"))
+    assert found == exchange_test(network.eval(), signals(20), exchange=ExchangeSettings(what="background"))
     network.train()
     network.norm.eval()
-    exchange_test(network, signals(20))
+    exchange_test(network, signals(20), exchange=ExchangeSettings(what="background"))
     assert (network.training, network.norm.training, network.dropout.training) == (True, False, True)
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
 
@@ -306,7 +380,12 @@ def test_a_network_that_nobody_here_designed() -> None:
     network, x = Stranger(), signals(20, channels=2)
     mask = torch.arange(STEPS) < torch.randint(50, STEPS, (20, 1))
     with evaluating(network):
-        found = exchange_test(lambda x, mask: network.answers(x, ~mask), x, mask=mask)
+        found = exchange_test(
+            lambda x, mask: network.answers(x, ~mask),
+            x,
+            mask=mask,
+            exchange=ExchangeSettings(what="background"),
+        )
     assert sum(shares(found)) == pytest.approx(1.0)
 
 
@@ -318,19 +397,25 @@ def test_the_function_gets_the_inputs_own_dtype(dtype: torch.dtype) -> None:
         assert inputs.dtype == dtype
         return reader(1.0, 1.0)(inputs)
 
-    found = exchange_test(function, x.to(dtype))
-    assert shares(found) == pytest.approx(shares(exchange_test(reader(1.0, 1.0), x)), abs=0.03)
+    found = exchange_test(function, x.to(dtype), exchange=ExchangeSettings(what="background"))
+    assert shares(found) == pytest.approx(
+        shares(exchange_test(reader(1.0, 1.0), x, exchange=ExchangeSettings(what="background"))), abs=0.03
+    )
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7])
 @pytest.mark.parametrize("kind", ["level", "slow", "core", "slow+level"])
 def test_windows_shorter_than_the_filter(kind: str, steps: int) -> None:
-    found = exchange_test(lambda x: x.sum((1, 2)), torch.randn(6, steps, 1), kind=kind)
+    found = exchange_test(
+        lambda x: x.sum((1, 2)),
+        torch.randn(6, steps, 1),
+        exchange=ExchangeSettings(what="background", kind=kind),
+    )
     assert sum(shares(found)) == pytest.approx(1.0)
 
 
 def test_it_prints_shares_and_intervals() -> None:
-    text = repr(exchange_test(reader(event=1.0), signals(20)))
+    text = repr(exchange_test(reader(event=1.0), signals(20), exchange=ExchangeSettings(what="background")))
     assert text.splitlines()[0] == "Exchange of 20 trajectories, background: core"
     assert text.splitlines()[2] == "  transient    1.000   1.000 to 1.000"
     assert text.splitlines()[-2].endswith("background alone: 0.000")
@@ -387,7 +472,7 @@ def test_messages(changes: dict[str, object], message: str) -> None:
 @pytest.mark.unchecked
 def test_the_function_must_be_one() -> None:
     with pytest.raises(ValueError, match=r"^function must be callable, got str"):
-        exchange_test("model", torch.zeros(4, 20, 1))
+        exchange_test("model", torch.zeros(4, 20, 1), exchange=ExchangeSettings(what="background"))
 
 
 def test_a_reader_of_waves_is_told_where_whole_backgrounds_do_not_fit() -> None:
@@ -408,15 +493,19 @@ def test_a_reader_of_waves_is_told_where_whole_backgrounds_do_not_fit() -> None:
         """The knock above the largest wave of the first quarter, which reads both parts together."""
         return x[:, 64:192, 0].amax(1) - x[:, :64, 0].amax(1)
 
-    whole = exchange_test(at_the_crest, x)
-    spectra = exchange_test(at_the_crest, x, lent="spectrum")
+    whole = exchange_test(at_the_crest, x, exchange=ExchangeSettings(what="background"))
+    spectra = exchange_test(at_the_crest, x, exchange=ExchangeSettings(what="spectrum"))
     assert whole.transient < 0.8 < spectra.transient
     assert (whole.lent, spectra.lent) == ("background", "spectrum")
     assert "spectra alone" in repr(spectra)
-    assert exchange_test(lambda x: x.std((1, 2)), x, lent="spectrum").background > 0.7
+    assert (
+        exchange_test(lambda x: x.std((1, 2)), x, exchange=ExchangeSettings(what="spectrum")).background > 0.7
+    )
 
 
 @pytest.mark.unchecked
 def test_what_is_lent_is_one_of_two() -> None:
     with pytest.raises(ValueError, match=r"^lent must be one of background, spectrum, got 'phase'"):
-        exchange_test(lambda x: x.mean((1, 2)), torch.randn(4, 30, 1), lent="phase")  # type: ignore[arg-type]
+        exchange_test(
+            lambda x: x.mean((1, 2)), torch.randn(4, 30, 1), exchange=ExchangeSettings(what="phase")
+        )  # type: ignore[arg-type]

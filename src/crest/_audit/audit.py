@@ -1,7 +1,8 @@
 """Bring a trained model and data as in training; learn what its answer follows."""
 
 import contextlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,22 +13,18 @@ from crest._audit.looking import credit_at, known_events, looked_into
 from crest._audit.readings import Readings, core_of, deletions, sharp_share
 from crest._audit.result import Audit, ConditionReading
 from crest._audit.shown import shown_traces
-from crest._audit.verdict import FEWEST, FOLLOWS, LENT_BY_AUDIT, found
-from crest._base.arguments import require
+from crest._audit.verdict import FEWEST, FOLLOWS, found
 from crest._base.arrays import StepMask
 from crest._base.doors import door_leaving
-from crest.background import SIGMA
 from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
-from crest.probes.batches import BATCH, evaluating
+from crest.exchange.settings import ExchangeSettings, settings_of
+from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.strangers.asked import Asked, asked_about, settled_axes
 from crest.strangers.batch_parts import BatchKeys
 from crest.strangers.given import gathered, require_in_order
 from crest.strangers.lengths import padding_note
-
-MOST = 256
-"""How many trajectories are looked at. Our choice: docs/choices.md#audit"""
 
 
 @door_leaving("model")
@@ -41,15 +38,9 @@ def audit(
     conditions: Iterable[Hashable] | Tensor | None = None,
     channels_first: bool | None = None,
     keys: BatchKeys | None = None,
-    channels: Sequence[str] | None = None,
-    classes: Sequence[str] | None = None,
     answer: Callable[[Any], Tensor] | None = None,
-    kind: str = "core",
-    sigma: float = SIGMA,
     error: ErrorOf = rmse_or_error_rate,
-    trajectories: int = MOST,
-    batch_size: int = BATCH,
-    seed: int = 0,
+    exchange: ExchangeSettings | None = None,
 ) -> Audit:
     """Does a trained model read the events or the background? No event labels and no field data are needed.
 
@@ -71,16 +62,11 @@ def audit(
         channels_first: whether the inputs are (B, C, T). Unless given, the first layer tells; where it does not, time is
             the longer axis.
         keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
-        channels: names of the signals, for the page.
-        classes: names of the classes in the order of the model's outputs, for the page; targets are their numbers, from 0.
         answer: from what the model returns to predictions (B,), (B, 1) or logits (B, K), where it returns something else.
-        kind: kind of background that is exchanged, as in `crest.background.split`.
-        sigma: deviation of the Gaussian in steps, where a background has one.
-        error: from predictions and targets to one number; unless given, the root mean square error, and for logits
+        error: from predictions and targets to one number; by default the root mean square error, and for logits
             the share of wrong classes.
-        trajectories: how many are looked at, the first ones; no batch after them is read.
-        batch_size: how many are predicted at once.
-        seed: of what is drawn.
+        exchange: how the exchange test is done, and how many trajectories are looked at: the first ones; no batch after
+            them is read.
 
     Example:
         >>> generator = torch.Generator().manual_seed(0)
@@ -94,12 +80,10 @@ def audit(
         raise ValueError(f"model must be an instance, got the class {model.__name__}: call it to make one")
     if not callable(model):
         raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
-    require("batch_size", batch_size, "be a whole number, 1 or more")
-    require("trajectories", trajectories, "be a whole number, 2 or more")
-    require("sigma", sigma, "be positive")
+    settings = settings_of(exchange)
     if events is not None or conditions is not None:
         require_in_order(batches)
-    given = gathered(batches, trajectories, keys, channels_first=channels_first)
+    given = gathered(batches, settings.trajectories, keys, channels_first=channels_first)
     if len(given.inputs) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []
@@ -108,38 +92,37 @@ def audit(
         notes.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
     quiet = evaluating(model) if isinstance(model, nn.Module) else contextlib.nullcontext()
     with quiet, torch.no_grad():
-        asked = asked_about(model, given, channels_first=channels_first, answer=answer, batch_size=batch_size)
+        asked = asked_about(
+            model, given, channels_first=channels_first, answer=answer, batch_size=settings.batch_size
+        )
         notes += as_numbers_note(error, asked.answers, asked.targets)
         notes += padding_note(asked.signals, asked.mask)
         known = known_events(events, asked, notes)
-        if channels is not None and (isinstance(channels, str) or len(channels) != asked.signals.shape[2]):
-            raise ValueError(
-                f"channels must name each of {asked.signals.shape[2]} channels, got {channels!r}"
-            )
-        named = _class_names(classes, asked)
         names = _names(conditions, asked, notes)
         tested = exchange_test(
-            asked.function, asked.signals, kind=kind, lent=LENT_BY_AUDIT, mask=asked.mask, targets=asked.targets,
-            error=error, sigma=sigma, batch_size=batch_size, seed=seed,
-        )  # fmt: skip
+            asked.function,
+            asked.signals,
+            mask=asked.mask,
+            targets=asked.targets,
+            error=error,
+            exchange=settings,
+        )
         level = None
         if tested.varies and tested.transient_interval[0] < FOLLOWS:
-            level = exchange_test(
-                asked.function, asked.signals, kind="level", mask=asked.mask, batch_size=batch_size, seed=seed
-            )
+            of_level = dataclasses.replace(settings, kind="level", what="background")
+            level = exchange_test(asked.function, asked.signals, mask=asked.mask, exchange=of_level)
         interface, read = None, None
         if isinstance(model, nn.Module) and features is not False:
             interface, read = looked_into(model, asked, features, head, notes)
         if known is not None and read is None:
             notes.append("events are not compared with anything: there are no features of the model to see")
-        core = core_of(asked.signals, asked.valid, sigma)
-        gone = deletions(asked, core, seed=seed)
+        core = core_of(asked.signals, asked.valid, settings.sigma)
+        gone = deletions(asked, core, seed=settings.seed)
         by_condition = None if names is None else _by_condition(asked, names, read, core, error)
     sharp = sharp_share(asked.signals, asked.valid)
     on_core = None
     if read is not None:
-        share, chance = read.on(core.cpu())
-        on_core = (float(share.mean()), float(chance.mean()))
+        on_core = read.means_on(core.cpu())
     mistaken = None if asked.targets is None else float(error(asked.answers, asked.targets))
     finding = found(
         tested,
@@ -152,6 +135,7 @@ def audit(
         masked=asked.mask is not None,
         error=mistaken,
     )
+    classes = _classes(asked)
     return Audit(
         verdict=finding.verdict,
         reasons=finding.reasons,
@@ -168,30 +152,19 @@ def audit(
         credit=None if known is None or read is None else credit_at(read, known),
         error=mistaken,
         by_condition=by_condition,
-        classes=named,
+        classes=classes,
         notes=tuple(notes),
-        traces=shown_traces(asked, read, core, known, channels, of_classes=bool(named)),
+        traces=shown_traces(asked, read, core, known, of_classes=bool(classes)),
     )
 
 
-def _class_names(classes: Sequence[str] | None, asked: Asked) -> tuple[str, ...]:
-    """The names of the K classes of logits (N, K), their numbers unless given; none where answers or targets are numbers."""
-    if classes is not None and not isinstance(classes, str) and len(set(classes)) < len(classes):
-        raise ValueError(f"classes must be different names, got {classes!r}")
-    answers, targets = asked.answers, asked.targets
-    outputs = answers.shape[1] if answers.ndim == 2 else 1
-    if outputs == 1:
-        # One logit tells two classes apart.
-        if classes is not None and len(classes) > 2:
-            raise ValueError(
-                f"classes must come with a model that gives logits (B, K), got one number for each trajectory and {classes!r}"
-            )
+def _classes(asked: Asked) -> tuple[str, ...]:
+    """The numbers of the K classes of logits (N, K), as text; none if predictions or targets are numbers."""
+    predictions, targets = asked.answers, asked.targets
+    outputs = predictions.shape[1] if predictions.ndim == 2 else 1
+    if outputs == 1 or not (targets is None or are_classes(targets, outputs)):
         return ()
-    if classes is not None and (isinstance(classes, str) or len(classes) != outputs):
-        raise ValueError(f"classes must name each of {outputs} outputs of the model, got {classes!r}")
-    if classes is not None:
-        return tuple(classes)
-    return tuple(map(str, range(outputs))) if targets is None or are_classes(targets, outputs) else ()
+    return tuple(map(str, range(outputs)))
 
 
 def _names(
@@ -214,7 +187,7 @@ def _names(
     if unseen := dict.fromkeys(name for name in names[count:] if name not in set(names[:count])):
         notes.append(
             f"conditions that are not among the first {count} of {len(names)} trajectories: "
-            f"{', '.join(map(str, unseen))}; trajectories= looks at more"
+            f"{', '.join(map(str, unseen))}. Pass exchange=crest.ExchangeSettings(trajectories=...) to look at more"
         )
     return names[:count]
 

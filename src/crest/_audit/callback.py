@@ -4,18 +4,15 @@ Not imported by `crest._audit`, which works without them.
 """
 
 import importlib
+import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from torch import Tensor
-
-from crest._audit.watch import WATCHED, Watch, require_settings
+from crest._audit.watch import Watch
+from crest._base.arguments import require
 from crest._base.doors import door
-from crest.background import SIGMA
-from crest.probes.batches import BATCH
-from crest.probes.errors import ErrorOf, rmse_or_error_rate
-from crest.strangers.batch_parts import BatchKeys
+from crest.exchange.settings import settings_of
 from crest.strangers.capture import part_at
 
 # One code under two names, with classes of their own.
@@ -51,19 +48,8 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         model: name of the part of the module that is asked, as `named_modules()` lists it, where it is not
             the module's own `forward` that gives the predictions.
         every: as in `crest.Watch`.
-        events: as in `crest.Watch`.
-        features: as in `crest.Watch`.
-        head: as in `crest.Watch`.
-        channels_first: as in `crest.Watch`.
-        keys: as in `crest.Watch`.
-        answer: as in `crest.Watch`.
-        kind: as in `crest.Watch`.
-        sigma: as in `crest.Watch`.
-        error: as in `crest.Watch`.
-        trajectories: as in `crest.Watch`.
-        batch_size: as in `crest.Watch`.
-        seed: as in `crest.Watch`.
         prefix: as in `crest.Watch`. Each of several callbacks needs its own.
+        **options: every other argument of `crest.Watch`, passed on as it is.
 
     Attributes:
         watch: the `crest.Watch`, with its history; None before training starts.
@@ -80,30 +66,21 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         *,
         model: str | None = None,
         every: int = 1,
-        events: Any = None,
-        features: str | Literal[False] | None = None,
-        head: str | None = None,
-        channels_first: bool | None = None,
-        keys: BatchKeys | None = None,
-        answer: Callable[[Any], Tensor] | None = None,
-        kind: str = "core",
-        sigma: float = SIGMA,
-        error: ErrorOf = rmse_or_error_rate,
-        trajectories: int = WATCHED,
-        batch_size: int = BATCH,
-        seed: int = 0,
         prefix: str = "crest/",
+        **options: Any,
     ) -> None:
-        require_settings(
-            every=every, kind=kind, sigma=sigma, trajectories=trajectories, batch_size=batch_size, seed=seed
-        )
+        # What is wrong is told here and not at the first epoch.
+        require("every", every, "be a whole number, 1 or more")
+        unknown = [name for name in options if name not in inspect.signature(Watch).parameters]
+        if unknown:
+            raise ValueError(f"options must be arguments of crest.Watch, got {', '.join(unknown)}")
+        settings_of(options.get("exchange"))
+        for name in ("answer", "error"):
+            if not callable(options.get(name, len)) and options[name] is not None:
+                raise ValueError(f"{name} must be callable, got {options[name]!r}")
         self.watch: Watch | None = None
         self._batches, self._model, self._prefix = batches, model, prefix
-        self._settings: dict[str, Any] = {
-            "every": every, "events": events, "features": features, "head": head, "channels_first": channels_first,
-            "keys": keys, "answer": answer, "kind": kind, "sigma": sigma, "error": error, "trajectories": trajectories,
-            "batch_size": batch_size, "seed": seed, "prefix": prefix,
-        }  # fmt: skip
+        self._options: dict[str, Any] = {"every": every, "prefix": prefix, **options}
         self._logged: int | None = None
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
@@ -150,7 +127,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
             batches = _first(trainer.val_dataloaders) if self._batches is None else self._batches
             if batches is None:
                 raise ValueError("batches must be given where the trainer has no validation data, got None")
-            self.watch = Watch(model, batches, **self._settings)
+            self.watch = Watch(model, batches, **self._options)
         return self.watch
 
 

@@ -78,7 +78,7 @@ def _rows(audits: Mapping[str, Audit]) -> list[tuple[str, list[str]]]:
         ),
         ("error", [shown(one.error) for one in values]),
         ("error on backgrounds of others", [shown(one.exchange.exchanged_error) for one in values]),
-        ("error of a constant answer", [shown(one.exchange.constant_error) for one in values]),
+        ("error of a constant prediction", [shown(one.exchange.constant_error) for one in values]),
         ("credit on the core", [shown(one.core_credit, ".2f") for one in values]),
         ("share of steps in the core", [shown(one.core_chance, ".2f") for one in values]),
         ("CiE@1", [shown(None if one.credit is None else one.credit.cie, ".2f") for one in values]),

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import textwrap
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ class Audit:
     by_condition: Mapping[Hashable, ConditionReading] | None
     """What was found under each condition, where conditions were given."""
     classes: tuple[str, ...]
-    """Names of the classes, their numbers where nobody named them; none where answers or targets are numbers."""
+    """Names of the classes, as `named` gives them, else their numbers; none if predictions or targets are numbers."""
     notes: tuple[str, ...]
     """What was assumed."""
     traces: Traces | None
@@ -99,7 +99,7 @@ class Audit:
             beside = self.exchange.exchanged_error
             other = "" if beside is None else f", on backgrounds of others {beside:.3g}"
             constant = self.exchange.constant_error
-            least = "" if constant is None else f", of a constant answer {constant:.3g}"
+            least = "" if constant is None else f", of a constant prediction {constant:.3g}"
             lines.append(f"  error {self.error:.3g}{other}{least}")
         if self.credit is not None:
             given = self.credit
@@ -107,6 +107,39 @@ class Audit:
                 f"  events: CiE@1 {given.cie:.2f}, Prec@|E| {given.precision:.2f}, ECM {given.ecm:.2f}, chance {given.chance:.2f}"
             )
         return lines
+
+    @door
+    def named(
+        self, *, channels: Sequence[str] | None = None, classes: Sequence[str] | None = None
+    ) -> "Audit":
+        """The same audit with names for its page.
+
+        Args:
+            channels: of the signals, one for each channel.
+            classes: in the order of the model's outputs; targets are their numbers, from 0.
+        """
+        found = self
+        if channels is not None:
+            own = () if self.traces is None else self.traces.channels
+            if isinstance(channels, str) or len(channels) != len(own):
+                raise ValueError(f"channels must name each of {len(own)} channels, got {channels!r}")
+            if self.traces is not None:
+                traces = dataclasses.replace(self.traces, channels=list(channels))
+                found = dataclasses.replace(found, traces=traces)
+        if classes is not None:
+            if isinstance(classes, str) or len(set(classes)) < len(classes):
+                raise ValueError(f"classes must be different names, got {classes!r}")
+            # One logit tells two classes apart, and has no list of them.
+            if not self.classes and len(classes) > 2:
+                raise ValueError(
+                    f"classes must come with a model that gives logits (B, K), got one number for each trajectory and {classes!r}"
+                )
+            if self.classes and len(classes) != len(self.classes):
+                raise ValueError(
+                    f"classes must name each of {len(self.classes)} outputs of the model, got {classes!r}"
+                )
+            found = dataclasses.replace(found, classes=tuple(classes) if self.classes else ())
+        return found
 
     @door
     def to_html(

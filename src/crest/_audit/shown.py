@@ -1,6 +1,5 @@
 """Some of the audited trajectories step by step, for the page."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -21,7 +20,6 @@ def shown_traces(
     read: Readings | None,
     core: StepMask,
     events: Tensor | None,
-    channels: Sequence[str] | None,
     *,
     of_classes: bool,
 ) -> Traces:
@@ -32,7 +30,6 @@ def shown_traces(
         read: what its pooling interface showed.
         core: (N, T), the most transient steps.
         events: (N, T), where they are known.
-        channels: names of the signals.
         of_classes: whether several numbers for a trajectory are logits; else there is no one prediction to show.
     """
     signals, answers, targets = asked.signals, asked.answers, asked.targets
@@ -51,7 +48,7 @@ def shown_traces(
         return there(scores_at(values[row : row + 1], steps)[0], row)
 
     return Traces(
-        channels=list(channels or (f"channel {number}" for number in range(signals.shape[2]))),
+        channels=[f"channel {number}" for number in range(signals.shape[2])],
         sample_rate=1.0,
         rows=[
             Trace(

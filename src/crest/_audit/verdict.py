@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from crest._audit.readings import Deletion
-from crest.exchange.crossing import Lent
 from crest.exchange.result import Exchange
 
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
@@ -17,8 +16,6 @@ TANGLED = 0.3
 MOSTLY = 0.5
 SHARP = 0.5
 FEWEST = 8
-LENT_BY_AUDIT: Lent = "spectrum"
-"""What the audit exchanges: whole backgrounds do not fit where events keep to the phase of a wave."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +118,7 @@ def _exchange_words(exchange: Exchange) -> str:
     if not exchange.varies:
         return "The predictions do not vary: they follow nothing."
     (low, high), moved = exchange.transient_interval, exchange.moved_interval
-    what = "the spectra of backgrounds" if exchange.lent == "spectrum" else "backgrounds"
+    what = "the spectra of backgrounds" if exchange.what == "spectrum" else "backgrounds"
     return (
         f"When {what} are exchanged, {exchange.transient:.0%} of the predictions' variance follows the transient "
         f"({low:.0%} to {high:.0%}), {exchange.background:.0%} the background, {exchange.interaction:.0%} both together; the "

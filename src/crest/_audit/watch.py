@@ -11,25 +11,21 @@ from torch.nn.parameter import is_lazy
 
 from crest._audit.looking import credit_at, known_events, looked_into
 from crest._audit.readings import FeaturesNotFiniteError, Readings, core_of
-from crest._audit.verdict import FEWEST, LENT_BY_AUDIT, verdict_of
+from crest._audit.verdict import FEWEST, verdict_of
 from crest._audit.watch_row import WatchedEpoch
 from crest._audit.watch_table import table_of
 from crest._base.arguments import require
 from crest._base.doors import door_leaving
 from crest._base.rng import undisturbed
-from crest.background import SIGMA
-from crest.background.separation import background_of
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
-from crest.probes.batches import BATCH, evaluating
+from crest.exchange.settings import ExchangeSettings, settings_of
+from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.probes.result import CreditMeans
 from crest.strangers.asked import Asked, asked_about, settled_axes
 from crest.strangers.batch_parts import BatchKeys
 from crest.strangers.given import gathered, require_in_order
-
-WATCHED = 64
-"""How many trajectories are looked at. Our choice: docs/choices.md#watch"""
 
 
 class _NotFiniteError(ArithmeticError):
@@ -55,13 +51,9 @@ class Watch:
         channels_first: as in `crest.audit`.
         keys: as in `crest.audit`.
         answer: as in `crest.audit`.
-        kind: kind of background that is exchanged, as in `crest.background.split`.
-        sigma: deviation of the Gaussian in steps, where a background has one.
         error: from predictions and targets to one number, as in `crest.audit`.
-        trajectories: how many are looked at, the first ones; no batch after them is read. A row takes about 20
-            predictions for each.
-        batch_size: how many are predicted at once.
-        seed: of what is drawn.
+        exchange: how the exchange test is done, and how many trajectories are looked at: the first ones; no batch after
+            them is read. A row takes about `block` + 4 predictions for each, so fewer trajectories make it cheaper.
         prefix: in front of each name that is returned, so that several watches can share a logger.
 
     Attributes:
@@ -101,31 +93,25 @@ class Watch:
         channels_first: bool | None = None,
         keys: BatchKeys | None = None,
         answer: Callable[[Any], Tensor] | None = None,
-        kind: str = "core",
-        sigma: float = SIGMA,
         error: ErrorOf = rmse_or_error_rate,
-        trajectories: int = WATCHED,
-        batch_size: int = BATCH,
-        seed: int = 0,
+        exchange: ExchangeSettings | None = None,
         prefix: str = "crest/",
     ) -> None:
         if not callable(model):
             raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
         if isinstance(model, nn.Module) and any(map(is_lazy, model.parameters())):
             raise ValueError("model must have its weights, got lazy ones: ask it about a batch first")
-        require_settings(
-            every=every, kind=kind, sigma=sigma, trajectories=trajectories, batch_size=batch_size, seed=seed
-        )
+        require("every", every, "be a whole number, 1 or more")
+        self._settings = settings_of(exchange)
         if events is not None:
             require_in_order(batches)
         self.model, self.every = model, every
         self.history: list[WatchedEpoch] = []
         self._features, self._head, self._answer = features, head, answer
-        self._kind, self._sigma, self._error = kind, sigma, error
-        self._seed, self._batch_size, self._prefix = seed, batch_size, prefix
+        self._error, self._prefix = error, prefix
         # Even a loader that does not shuffle draws a number when it is opened.
         with undisturbed(*_generators(batches)):
-            self._given = gathered(batches, trajectories, keys, channels_first=channels_first)
+            self._given = gathered(batches, self._settings.trajectories, keys, channels_first=channels_first)
         if len(self._given.inputs) < 2:
             raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
         self._assumed: list[str] = []
@@ -138,7 +124,7 @@ class Watch:
             self._events = known_events(events, asked, self._assumed)
             read = self._read(asked)
             self._error_on(asked)
-            self._core = core_of(asked.signals, asked.valid, sigma).cpu()
+            self._core = core_of(asked.signals, asked.valid, self._settings.sigma).cpu()
         self._looked_into = read is not None
 
     def __call__(self, epoch: int) -> dict[str, float]:
@@ -174,7 +160,7 @@ class Watch:
             self._given,
             channels_first=self._channels_first,
             answer=answer,
-            batch_size=self._batch_size,
+            batch_size=self._settings.batch_size,
         )
 
     def _read(self, asked: Asked) -> Readings | None:
@@ -207,10 +193,13 @@ class Watch:
         with self._quietly():
             asked = self._asked(_finite(self._answer))
             tested = exchange_test(
-                asked.function, asked.signals, kind=self._kind, lent=LENT_BY_AUDIT, mask=asked.mask,
-                targets=asked.targets, error=self._error, sigma=self._sigma, trajectories=len(asked.signals),
-                batch_size=self._batch_size, seed=self._seed,
-            )  # fmt: skip
+                asked.function,
+                asked.signals,
+                mask=asked.mask,
+                targets=asked.targets,
+                error=self._error,
+                exchange=self._settings,
+            )
             read = self._read_finite(asked, epoch)
             error = self._error_on(asked)
         share, chance, credit = self._unread
@@ -247,7 +236,8 @@ class Watch:
             exchange=Exchange(
                 transient=math.nan, background=math.nan, interaction=math.nan, transient_interval=unknown,
                 background_interval=unknown, interaction_interval=unknown, background_alone=math.nan,
-                kind=self._kind, trajectories=len(self._given.inputs), constant_error=wanted, exchanged_error=wanted,
+                kind=self._settings.kind, what=self._settings.what,
+                trajectories=len(self._given.inputs), constant_error=wanted, exchanged_error=wanted,
             ),
             error=wanted,
             core_credit=share,
@@ -259,24 +249,6 @@ class Watch:
 _NO_CREDIT = CreditMeans(
     cie=math.nan, ecm=math.nan, precision=math.nan, chance=math.nan, counted=0, without_events=0
 )
-
-
-def require_settings(
-    *, every: int, kind: str, sigma: float, trajectories: int, batch_size: int, seed: int
-) -> None:
-    """Raise a ValueError for a setting of `Watch` that cannot be, before there is a model or data.
-
-    Example:
-        >>> require_settings(every=0, kind="core", sigma=6.0, trajectories=64, batch_size=64, seed=0)
-        Traceback (most recent call last):
-        ValueError: every must be a whole number, 1 or more, got 0
-    """
-    require("every", every, "be a whole number, 1 or more")
-    background_of(kind)
-    require("sigma", sigma, "be positive")
-    require("trajectories", trajectories, "be a whole number, 2 or more")
-    require("batch_size", batch_size, "be a whole number, 1 or more")
-    require("seed", seed, "be a whole number, 0 or more")
 
 
 def _generators(batches: Any) -> set[torch.Generator]:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from crest._base.tensors import require_finite
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
+from crest.exchange.settings import ExchangeSettings
 from crest.probes.batches import batches_of, evaluating, in_batches
 from crest.probes.errors import ErrorOf
 from crest.strangers.batch_forms import JoinedBatches
@@ -23,23 +24,13 @@ class Yardstick:
     """Whether the models take (B, C, T)."""
     error: ErrorOf
     """From predictions and targets to one number."""
-    kind: str
-    """Of background, for the exchange test."""
-    sigma: float
-    """Of its low-pass."""
-    trajectories: int
-    """How many exchange."""
-    block: int
-    """How many exchange among each other."""
-    batch_size: int
-    """Predictions at once."""
-    seed: int
-    """Of the exchanges, the same for all candidates."""
+    exchange: ExchangeSettings
+    """How the exchange test is done, the same for all candidates."""
 
     def predictions(self, model: nn.Module, data: JoinedBatches) -> Tensor:
         """The model's predictions (N,), (N, 1) or (N, K), finite, on the CPU."""
         asked = batches_of(
-            *(part for part in (data.inputs, data.mask) if part is not None), size=self.batch_size
+            *(part for part in (data.inputs, data.mask) if part is not None), size=self.exchange.batch_size
         )
         with evaluating(model):
             found = in_batches(self._function(model), asked).cpu()
@@ -54,14 +45,17 @@ class Yardstick:
         """The model's error on these trajectories."""
         return float(self.error(self.predictions(model, data), data.targets))
 
-    def exchange(self, model: nn.Module) -> Exchange:
+    def tested(self, model: nn.Module) -> Exchange:
         """The model's exchange test on the held-out trajectories."""
         with evaluating(model):
             return exchange_test(
-                self._function(model), self.validation.inputs, mask=self.validation.mask,
-                targets=self.validation.targets, error=self.error, kind=self.kind, sigma=self.sigma,
-                trajectories=self.trajectories, block=self.block, batch_size=self.batch_size, seed=self.seed,
-            )  # fmt: skip
+                self._function(model),
+                self.validation.inputs,
+                mask=self.validation.mask,
+                targets=self.validation.targets,
+                error=self.error,
+                exchange=self.exchange,
+            )
 
     def _function(self, model: nn.Module) -> "_Asked":
         return _Asked(model, self.channels_first)

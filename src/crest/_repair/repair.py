@@ -5,21 +5,19 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
-from crest._base.arguments import require, require_choice
 from crest._base.doors import door_leaving
 from crest._base.rng import scope
 from crest._base.tensors import require_finite
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired, control_note
 from crest._repair.workshop import Fit, FitResultError, TriedModel, Workshop, measured
-from crest.background import SIGMA
 from crest.exchange.candidates import Candidate
-from crest.exchange.measurement import BLOCK_SIZE, CELLS, TRAJECTORIES
 from crest.exchange.rule import choose
+from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.remedies.registry import CONTROL, REMEDIES, USUAL_REMEDIES, remedies_of
@@ -36,7 +34,6 @@ from crest.strangers.batch_parts import BatchKeys, as_batches
 from crest.strangers.calls import answer_to
 from crest.strangers.capture import part_at
 from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
-from crest.strangers.slot import Layout
 
 _IN_FRONT = (
     ". The front is a wrapper around the model, crest.remedies.WithFront: fit must take any module, and for a "
@@ -49,31 +46,23 @@ def repair(
     model: nn.Module,
     train_batches: Any,
     *,
-    pooling: str | None = None,
-    head: str | None = None,
+    pooling: str | tuple[str, str] | None = None,
     fit: Fit | None = None,
     validation: Iterable[Any] | None = None,
     remedies: Sequence[str] | Mapping[str, Any] = USUAL_REMEDIES,
     field: Iterable[Any] | None = None,
     channels_first: bool | None = None,
-    layout: Layout | None = None,
-    keepdim: bool | None = None,
     keys: BatchKeys | None = None,
-    by: Literal["error", "share"] = "error",
-    kind: str = "core",
-    sigma: float = SIGMA,
     error: ErrorOf = rmse_or_error_rate,
-    trajectories: int = TRAJECTORIES,
-    block: int = BLOCK_SIZE,
-    batch_size: int = CELLS,
-    seed: int = 0,
+    exchange: ExchangeSettings | None = None,
     tell: Callable[[str], object] | None = None,
 ) -> Repaired:
     """The remedies of `crest.remedies` on copies of a trained model, each measured, and the one that the rule picks.
 
     The given model is never changed. Without `fit`, only `crest.reanchor` is tried, which trains nothing but the head. With
     it, each other remedy gets a fresh copy of the trained model, and `fit` trains it further on batches that the remedy
-    may change. One more copy is trained longer without any remedy: what that gives, no remedy may claim. The rule is that of `crest.choose`: the lowest error on backgrounds of others. Where it cannot tell, the model
+    may change. One more copy is trained longer without any remedy: what that gives, no remedy may claim. The rule is
+    `crest.choose`: the lowest error on exchanged backgrounds. If it cannot tell, the model
     stays as it is. A remedy that fails is told in `Repaired.skipped`; the others go on.
 
     Args:
@@ -82,9 +71,9 @@ def repair(
             argument of such a name, else as the second argument.
         train_batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts; a list or a
             `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits.
-        pooling: path of the pooling layer, as `model.named_modules()` lists it. Found where the model has one layer that
-            is known to pool: torch's adaptive pooling to one step, or a readout of crest.
-        head: path of the linear layer that reads the pooled vector, for re-anchoring. Found where there is one.
+        pooling: path of the pooling layer, as `model.named_modules()` lists it; or a pair of it and the path of the linear
+            layer that reads the pooled vector, if that is not found. Found if the model has one layer that is known to
+            pool: torch's adaptive pooling to one step, or a readout of crest.
         fit: your own training, `fit(model, batches)`, in place or with the trained model as its result. It starts from the
             trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
         validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
@@ -96,19 +85,11 @@ def repair(
         field: batches of another operating condition, with labels, if there are any. Their errors are shown. Nothing is
             chosen by them.
         channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.
-        layout: how the pooling layer is called, as in `crest.replace_pooling`. Found on the first batch.
-        keepdim: whether it keeps a time axis of length one, found in the same way.
         keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
-        by: the rule, as in `crest.choose`: the error on backgrounds of others, or the share that follows the transient and
-            the ID error.
-        kind: kind of background for the exchange test, as in `crest.background.split`.
-        sigma: as in `crest.exchange_test`, with `trajectories`, `block` and `batch_size`.
-        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits the
+        error: from predictions and targets to one number. By default the root mean square error, and for logits the
             share of wrong classes.
-        trajectories: how many are exchanged.
-        block: how many exchange among each other.
-        batch_size: predictions at once.
-        seed: of what is held out, of changed batches, of the exchanges, and of torch's state in `fit`.
+        exchange: how candidates are tested. Its seed is also that of what is held out, of changed batches and of torch's
+            state in `fit`.
         tell: called with a sentence as each candidate begins and ends, such as `print`.
 
     Example:
@@ -117,14 +98,15 @@ def repair(
         >>> model = nn.Sequential(nn.Conv1d(1, 8, 5), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 1))
         >>> x, y = 0.1 * torch.randn(60, 1, 100), torch.rand(60)
         >>> x[:, 0, 50:54] += y.unsqueeze(1)
-        >>> found = repair(model, [(x, y)], trajectories=8, block=4)
+        >>> found = repair(model, [(x, y)], exchange=ExchangeSettings(trajectories=8, block=4))
         >>> list(found.candidates), found.after.id_error < found.before.id_error
         (['as it is', 're-anchored'], True)
     """
+    pooling, head = pooling if isinstance(pooling, tuple) else (pooling, None)
     original = _checked(model, pooling, head, fit)
     wanted = _wanted(remedies, fit)
-    require("seed", seed, "be a whole number, 0 or more")
-    require_choice("by", by, ("error", "share"))
+    settings = settings_of(exchange)
+    seed = settings.seed
     train_batches = as_batches(train_batches, "train_batches")
     require_rereadable("train_batches", train_batches)
     form, say = BatchForm(keys, channels_first), tell or _silent
@@ -139,9 +121,11 @@ def repair(
     first = _first(train_batches, form, seed)
     channels_first = _axes(original, first, channels_first, notes)
     yardstick = Yardstick(
-        validation=form.joined(validation, "validation", channels_first), channels_first=channels_first, error=error,
-        kind=kind, sigma=sigma, trajectories=trajectories, block=block, batch_size=batch_size, seed=seed,
-    )  # fmt: skip
+        validation=form.joined(validation, "validation", channels_first),
+        channels_first=channels_first,
+        error=error,
+        exchange=settings,
+    )
     place = None if field is None else form.joined(field, "field", channels_first)
     plain = TriedModel(model=original, row=measured(original, yardstick, time.perf_counter()))
     if place is not None:
@@ -149,7 +133,7 @@ def repair(
         yardstick.predictions(original, place)
     workshop = Workshop(
         model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
-        pooling=pooling, head=head, layout=layout, keepdim=keepdim, fit=fit,
+        pooling=pooling, head=head, fit=fit,
     )  # fmt: skip
     answers = yardstick.predictions(original, yardstick.validation)
     notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
@@ -157,11 +141,7 @@ def repair(
     tried, skipped = _tried(workshop, wanted, yardstick, say)
     tried = {AS_IT_IS: plain, **tried}
     choice = choose(
-        {
-            name: Candidate(exchange=one.row.exchange, id_error=one.row.id_error)
-            for name, one in tried.items()
-        },
-        by=by,
+        {name: Candidate(exchange=one.row.exchange, id_error=one.row.id_error) for name, one in tried.items()}
     )
     chosen = choice.name or AS_IT_IS
     notes += [*workshop.notes, *tried[chosen].row.exchange.train_first(tried[chosen].row.id_error)]
@@ -186,9 +166,9 @@ def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit |
     """A copy of the model in evaluation mode, if the arguments are what they should be."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
-    for argument, path in (("pooling", pooling), ("head", head)):
+    for path in (pooling, head):
         if path is not None:
-            part_at(model, argument, path)
+            part_at(model, "pooling", path)
     if fit is not None and not callable(fit):
         raise ValueError(f"fit must be a function of a model and batches, got {type(fit).__name__}")
     try:

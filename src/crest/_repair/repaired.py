@@ -129,7 +129,7 @@ class Repaired:
                 "exchange": asdict(one.exchange),
                 "field_error": one.field_error,
                 "seconds": one.seconds,
-                "follows": self.choice.candidates[name].follows,
+                "better": self.choice.candidates[name].better,
                 "reason": self.choice.candidates[name].reason,
             }
             for name, one in self.candidates.items()

@@ -57,7 +57,7 @@ def measured(model: nn.Module, yardstick: Yardstick, started: float) -> Measured
         yardstick: how to measure.
         started: when its making began, by `time.perf_counter`.
     """
-    id_error, exchange = yardstick.error_on(model, yardstick.validation), yardstick.exchange(model)
+    id_error, exchange = yardstick.error_on(model, yardstick.validation), yardstick.tested(model)
     return MeasuredModel(id_error=id_error, exchange=exchange, seconds=time.perf_counter() - started)
 
 

@@ -22,13 +22,13 @@ class Candidate:
     """
 
     function: Callable[..., Tensor] | None = None
-    """What `crest.exchange_test` takes; not needed where the test is done."""
+    """What `crest.exchange_test` takes; not needed if the test is done."""
     id_error: float = math.nan
     """Error on held-out data as in training, the same measure for all candidates; 0 or more."""
     exchange: Exchange | None = field(default=None, kw_only=True)
-    """The exchange test, where it is done."""
+    """The exchange test with targets, if it is done."""
     held_out: float | None = field(default=None, kw_only=True)
-    """Error of leave-one-condition-out training, where somebody measured it: shown, and no part of the rule."""
+    """Error of leave-one-condition-out training, if you measured it: shown, and no part of the rule."""
 
     def __post_init__(self) -> None:
         require("id_error", self.id_error, "be 0 or more")
@@ -39,21 +39,21 @@ class Candidate:
         if self.function is not None and not callable(self.function):
             raise ValueError(f"function must be callable, got {type(self.function).__name__}")
         if self.function is None and self.exchange is None:
-            raise ValueError("function must be given where exchange is not, got neither")
+            raise ValueError("function must be given if exchange is not, got neither")
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCandidate:
     """What the rule says of one candidate."""
 
     id_error: float
     """Its error on ID data."""
     exchange: Exchange
     """Its exchange test."""
-    follows: bool
-    """Whether it follows the transient."""
+    better: bool
+    """Whether it is clearly better than a constant prediction on exchanged backgrounds."""
     reason: str
-    """Why it does, does not, or was chosen."""
+    """Why it was chosen, or was not."""
     held_out: float | None = None
     """As given with the candidate."""
     condition_errors: Mapping[Hashable, float] | None = None
@@ -82,7 +82,7 @@ class Choice:
     """Why this one, or why none."""
     lowest_error: str
     """The candidate with the lowest ID error, whatever it follows."""
-    candidates: Mapping[str, Judged]
+    candidates: Mapping[str, JudgedCandidate]
     """What was found for each."""
 
     def __repr__(self) -> str:
@@ -93,14 +93,9 @@ class Choice:
         table = {
             "candidate": list(self.candidates),
             "ID error": [f"{one.id_error:.3g}" for one in judged],
-            "transient": [f"{one.exchange.transient:.2f}" for one in judged],
-            "background": [f"{one.exchange.background:.2f}" for one in judged],
-            "interaction": [f"{one.exchange.interaction:.2f}" for one in judged],
-            "follows": ["yes" if one.follows else "no" for one in judged],
+            "exchanged error": [f"{one.exchange.exchanged_error:.3g}" for one in judged],
+            "transient share": [f"{one.exchange.transient:.2f}" for one in judged],
         }
-        exchanged = [one.exchange.exchanged_error for one in judged]
-        if any(one is not None for one in exchanged):
-            table["exchanged"] = ["" if one is None else f"{one:.3g}" for one in exchanged]
         if any(one.condition_errors for one in judged):
             table["worst condition"] = [one.worst for one in judged]
         if any(one.held_out is not None for one in judged):

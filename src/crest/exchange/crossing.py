@@ -1,6 +1,4 @@
-"""Signals made of the transient of one trajectory and the background of another, or of what the other lends to it."""
-
-from typing import Literal, TypeAlias
+"""Signals made of the transient of one trajectory and the background of another, or of what is exchanged of it."""
 
 import torch
 from torch import Tensor
@@ -8,10 +6,7 @@ from torch import Tensor
 from crest._base.arrays import Signals, StepMask
 from crest.background import split
 from crest.background.interpolation import nearest_valid, values_at
-
-Lent: TypeAlias = Literal["background", "spectrum"]
-"""What a trajectory gets of another: the background whole, or how large each of its frequencies is, the level included."""
-LENT: tuple[Lent, ...] = ("background", "spectrum")
+from crest.exchange.settings import ExchangeSettings
 
 # Below this share of the largest a frequency is rounding noise of float32, and has no phase.
 # our choice: docs/choices.md#spectra
@@ -25,20 +20,16 @@ class Crossed:
     Args:
         signals: (N, T, C).
         mask: (N, T), True where a step is valid.
-        kind: kind of background.
-        sigma: deviation of its Gaussian in steps, where the kind has one.
-        lent: what of a background is exchanged.
+        settings: how signals are separated, and what of a background is exchanged.
     """
 
-    def __init__(
-        self, signals: Signals, mask: StepMask | None, kind: str, sigma: float, lent: Lent = "background"
-    ) -> None:
-        self.mask, self.dtype, self.lent = mask, signals.dtype, lent
-        self.background, self.transient = split(signals, kind, mask, sigma=sigma)
+    def __init__(self, signals: Signals, mask: StepMask | None, settings: ExchangeSettings) -> None:
+        self.mask, self.dtype, self.what = mask, signals.dtype, settings.what
+        self.background, self.transient = split(signals, settings.kind, mask, sigma=settings.sigma)
         self.held = self.background if mask is None else _held(self.background, mask)
 
     def cells(self, pairs: Tensor) -> tuple[Tensor, ...]:
-        """Transients of the first of each pair on what the second lends."""
+        """Transients of the first of each pair on the background of the second, or on what is exchanged of it."""
         transient, background = pairs.to(self.transient.device).unbind(1)
         return self._asked(self.transient[transient] + self._under(transient, background), transient)
 
@@ -49,7 +40,7 @@ class Crossed:
 
     def _under(self, own: Tensor, other: Tensor) -> Tensor:
         """The background under a transient: the other's, or the own one with the other's spectrum."""
-        if self.lent == "background":
+        if self.what == "background":
             return self.held[other]
         made = (
             with_spectrum(self.background[own], self.background[other])
@@ -65,8 +56,8 @@ class Crossed:
         made = self.background[own].clone()
         for row, (first, second) in enumerate(zip(own.tolist(), other.tolist(), strict=True)):
             valid = self.mask[first]
-            lender = self.background[second][self.mask[second]]
-            made[row, valid] = with_spectrum(self.background[first][valid], lender)
+            donor = self.background[second][self.mask[second]]
+            made[row, valid] = with_spectrum(self.background[first][valid], donor)
         return made
 
     def _asked(self, made: Tensor, rows: Tensor) -> tuple[Tensor, ...]:
@@ -77,10 +68,10 @@ class Crossed:
         return made.masked_fill(~mask.unsqueeze(-1), 0.0), mask
 
 
-def with_spectrum(own: Tensor, lender: Tensor) -> Tensor:
-    """Series (..., T, C) whose frequencies keep their phases and have the size that they have in the lender's.
+def with_spectrum(own: Tensor, donor: Tensor) -> Tensor:
+    """Series (..., T, C) whose frequencies keep their phases and have the size that they have in the donor's.
 
-    The level is the lender's. A lender of another length lends by frequency: its sizes are read off between its own
+    The level is the donor's. A donor of another length gives by frequency: its sizes are read off between its own
     frequencies.
 
     Example:
@@ -89,11 +80,11 @@ def with_spectrum(own: Tensor, lender: Tensor) -> Tensor:
         >>> with_spectrum(wave, 3 + 2 * wave.roll(1, 0)).flatten().round()
         tensor([5., 3., 1., 3., 5., 3., 1., 3.])
     """
-    steps, others = own.shape[-2], lender.shape[-2]
-    course, given = torch.fft.rfft(own, dim=-2), torch.fft.rfft(lender, dim=-2)
+    steps, others = own.shape[-2], donor.shape[-2]
+    course, given = torch.fft.rfft(own, dim=-2), torch.fft.rfft(donor, dim=-2)
     if others != steps:
         given = _read_off(given, torch.arange(course.shape[-2], device=own.device) * (others / steps))
-    # A frequency that the own background lacks has no phase: it comes with the lender's. All at phase zero would make a peak.
+    # A frequency that the own background lacks has no phase: it comes with the donor's. All at phase zero would make a peak.
     length = course.abs()
     has = length > _LACKS * length.amax(-2, keepdim=True)
     made = torch.where(has, given.abs() * course / torch.where(has, length, 1.0), given)
@@ -101,10 +92,10 @@ def with_spectrum(own: Tensor, lender: Tensor) -> Tensor:
         torch.cat([torch.zeros_like(made[..., :1, :]), made[..., 1:, :]], -2), n=steps, dim=-2
     )
     if others != steps:
-        # Sizes between two frequencies are not those of noise, nor of a tone: the deviation is the lender's.
-        wanted, have = (one.std(-2, correction=0, keepdim=True) for one in (lender, waves))
+        # Sizes between two frequencies are not those of noise, nor of a tone: the deviation is the donor's.
+        wanted, have = (one.std(-2, correction=0, keepdim=True) for one in (donor, waves))
         waves = waves * torch.where(have > 0, wanted / torch.where(have > 0, have, 1.0), 0.0)
-    return waves + lender.mean(-2, keepdim=True)
+    return waves + donor.mean(-2, keepdim=True)
 
 
 def _read_off(given: Tensor, places: Tensor) -> Tensor:

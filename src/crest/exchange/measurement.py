@@ -1,4 +1,4 @@
-"""Exchange: give every transient the background of others, and see which of the two the prediction follows."""
+"""The exchange test: give every transient the background of others, and see which of the two the prediction follows."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -8,22 +8,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from crest._base.arguments import require, require_choice
 from crest._base.doors import door_leaving
 from crest._base.rng import generator
 from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
-from crest.background import SIGMA
-from crest.exchange.crossing import LENT, Crossed, Lent
+from crest.exchange.crossing import Crossed
 from crest.exchange.result import Exchange, Interval
+from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.two_way import LEVEL, Array, component_shares, resampled_intervals, sums_of_squares
 from crest.probes.batches import batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
-
-# our choice: docs/choices.md#exchange
-TRAJECTORIES = 128
-BLOCK_SIZE = 16
-BOOTSTRAP = 1000
-CELLS = 256
 
 
 @door_leaving("function")
@@ -31,45 +24,29 @@ def exchange_test(
     function: Callable[..., Tensor],
     inputs: Tensor,
     *,
-    kind: str = "core",
-    lent: Lent = "background",
     mask: Tensor | None = None,
     targets: Tensor | None = None,
     error: ErrorOf = rmse_or_error_rate,
-    sigma: float = SIGMA,
-    trajectories: int = TRAJECTORIES,
-    block: int = BLOCK_SIZE,
-    batch_size: int = CELLS,
-    bootstrap: int = BOOTSTRAP,
-    seed: int = 0,
+    exchange: ExchangeSettings | None = None,
 ) -> Exchange:
     """Whether a model's prediction follows what is transient in its inputs, or their background.
 
-    Each signal is separated in background and transient. Within blocks of trajectories the function predicts on every
+    Each signal is separated into background and transient. Within blocks of trajectories the function predicts on every
     transient of one with every background of another, and the variance of these predictions is shared out. Asks for no
-    labels, events, gradients or insides. Takes about `trajectories * block` predictions. With targets, of data as in
-    training, it also says what the error would be if the background were anybody's.
+    labels, events, gradients or insides. With targets, of data as in training, it also says what the error would be if
+    the background came from another trajectory.
 
     Args:
         function: Any callable from (B, T, C) to (B,), (B, 1), or logits (B, K), of which each row's mean is taken off;
-            called without gradients, and with the inputs and the mask where a mask is given. A `torch.nn.Module` is put
+            called without gradients, and with the inputs and the mask if a mask is given. A `torch.nn.Module` is put
             in evaluation mode for it; around a plain function that calls one, use `crest.probes.evaluating`.
         inputs: (N, T, C), two trajectories or more.
-        kind: kind of background, as in `crest.background.split`.
-        lent: what of a background is exchanged. "background": the whole of it. "spectrum": its level and how large each of its
-            frequencies is, on the phases that the own background has. The transient then still fits into the waves around it, where
-            events keep to a phase; what only phases tell is not exchanged.
         mask: (N, T), True where a step is valid. A cell has the valid steps of the transient's trajectory; where the
             background's trajectory is padded, the background of its nearest valid step is held.
         targets: (N,), for `Exchange.exchanged_error`: what the transient of each trajectory should be read as.
-        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits
+        error: from predictions and targets to one number. By default the root mean square error, and for logits
             (B, K) the share of wrong classes.
-        sigma: deviation of the Gaussian in steps, where the kind has one.
-        trajectories: how many are drawn; all if there are fewer.
-        block: how many exchange among each other.
-        batch_size: how many predictions are made at once.
-        bootstrap: draws for the intervals.
-        seed: of the drawn trajectories, their blocks and the bootstrap.
+        exchange: what is exchanged, between how many trajectories, and so on.
 
     Example:
         >>> inputs = torch.randn(64, 100, 1, generator=torch.Generator().manual_seed(0)).cumsum(0) * 0.01
@@ -80,11 +57,7 @@ def exchange_test(
         True
     """
     require_series("inputs", inputs, "(N, T, C)")
-    require("trajectories", trajectories, "be a whole number, 2 or more")
-    require("block", block, "be a whole number, 2 or more")
-    require("batch_size", batch_size, "be a whole number, 1 or more")
-    require("bootstrap", bootstrap, "be a whole number, 1 or more")
-    require_choice("lent", lent, LENT)
+    settings = settings_of(exchange)
     if not callable(function):
         raise ValueError(f"function must be callable, got {type(function).__name__}")
     if len(inputs) < 2:
@@ -98,17 +71,19 @@ def exchange_test(
         targets = as_per_trajectory("targets must be", targets, len(inputs))
         require_finite("targets", targets)
 
-    numbers = generator(seed, "exchange")
-    drawn = numbers.permutation(len(inputs))[:trajectories]
+    numbers = generator(settings.seed, "exchange")
+    drawn = numbers.permutation(len(inputs))[: settings.trajectories]
     chosen = torch.from_numpy(drawn).to(inputs.device)
     signals = inputs.detach()[chosen]
     valid = None if valid is None else valid[chosen]
-    parts = Crossed(signals, valid, kind, sigma, lent)
+    parts = Crossed(signals, valid, settings)
     # No block of one: it has nothing to exchange.
-    blocks = np.array_split(np.arange(len(drawn)), min(math.ceil(len(drawn) / block), len(drawn) // 2))
+    blocks = np.array_split(
+        np.arange(len(drawn)), min(math.ceil(len(drawn) / settings.block), len(drawn) // 2)
+    )
     pairs = torch.cat([torch.cartesian_prod(rows, rows) for rows in map(torch.from_numpy, blocks)])
     predictions = _predictions(
-        function, (parts.cells(some) for (some,) in batches_of(pairs, size=batch_size))
+        function, (parts.cells(some) for (some,) in batches_of(pairs, size=settings.batch_size))
     )
     answers = _answers(predictions)
     ends = np.cumsum([len(rows) ** 2 for rows in blocks])
@@ -116,9 +91,9 @@ def exchange_test(
         cells.reshape(len(rows), len(rows), -1)
         for rows, cells in zip(blocks, np.split(answers, ends[:-1]), strict=True)
     ]
-    own = batches_of(torch.arange(len(drawn)), size=batch_size)
+    own = batches_of(torch.arange(len(drawn)), size=settings.batch_size)
     alone = _answers(_predictions(function, (parts.backgrounds(rows) for (rows,) in own)))
-    found = replace(_result(grids, alone, kind, bootstrap, numbers), lent=lent)
+    found = _result(grids, alone, settings, numbers)
     if targets is None:
         return found
     wanted = targets.cpu()[torch.from_numpy(drawn)]
@@ -165,7 +140,7 @@ def _answers(found: Tensor) -> Array:
 
 
 def _result(
-    grids: list[Array], alone: Array, kind: str, draws: int, numbers: np.random.Generator
+    grids: list[Array], alone: Array, settings: ExchangeSettings, numbers: np.random.Generator
 ) -> Exchange:
     # A transient on its own background is the signal.
     whole = np.concatenate([grid[range(len(grid)), range(len(grid))] for grid in grids])
@@ -173,9 +148,9 @@ def _result(
     transient, background, interaction = component_shares(sums, [len(grid) for grid in grids])[0].tolist()
     ends = np.full((3, 2), np.nan)
     if sums.sum() > 0:
-        ends = resampled_intervals(grids, draws, numbers)
+        ends = resampled_intervals(grids, settings.bootstrap, numbers)
     intervals = [(low, high) for low, high in ends.tolist()]
-    moved, moved_interval = _moved(grids, whole, draws, numbers)
+    moved, moved_interval = _moved(grids, whole, settings.bootstrap, numbers)
     return Exchange(
         transient=transient,
         background=background,
@@ -184,7 +159,8 @@ def _result(
         background_interval=intervals[1],
         interaction_interval=intervals[2],
         background_alone=_squared_correlation(whole, alone),
-        kind=kind,
+        kind=settings.kind,
+        what=settings.what,
         trajectories=sum(len(grid) for grid in grids),
         moved=moved,
         moved_interval=moved_interval,

@@ -49,11 +49,11 @@ class Exchange:
     trajectories: int
     """How many trajectories were exchanged."""
     moved: float = math.nan
-    """How far the predictions move when the background is another's: root mean square, in deviations of the predictions on
-    the signals as they are; NaN if those do not vary. Shares say what moves a prediction, this says how much."""
+    """How far the predictions move when the background is another's: root mean square, in standard deviations of the predictions
+    on the signals as they are; NaN if those do not vary. Shares say what moves a prediction, this says how much."""
     moved_interval: Interval = (math.nan, math.nan)
     """The same interval for it."""
-    lent: str = "background"
+    what: str = "background"
     """What of a background was exchanged: all of it, or its spectrum."""
     constant_error: float | None = None
     """Error of the best answer that is the same for all, the mean target or the most frequent class; None without targets."""
@@ -86,8 +86,8 @@ class Exchange:
         )
 
     def __repr__(self) -> str:
-        lent = ", spectra alone" if self.lent == "spectrum" else ""
-        head = f"Exchange of {self.trajectories} trajectories, background: {self.kind}{lent}"
+        what = ", spectra alone" if self.what == "spectrum" else ""
+        head = f"Exchange of {self.trajectories} trajectories, background: {self.kind}{what}"
         if not self.varies:
             return f"{head}; the prediction does not vary, so it follows nothing (NaN)"
         rows = [head, f"{'':<13}{'share':>7}   95 % interval"]
@@ -100,11 +100,13 @@ class Exchange:
         if not math.isnan(self.moved):
             low, high = self.moved_interval
             rows.append(
-                f"  on backgrounds of others the predictions move by {self.moved:.3f} ({low:.3f} to {high:.3f}) deviations"
+                f"  on backgrounds of others the predictions move by {self.moved:.3f} ({low:.3f} to {high:.3f}) standard deviations"
             )
         if self.exchanged_error is not None:
             constant = (
-                "" if self.constant_error is None else f"; of a constant answer: {self.constant_error:.3g}"
+                ""
+                if self.constant_error is None
+                else f"; of a constant prediction: {self.constant_error:.3g}"
             )
             rows.append(f"  error on backgrounds of others: {self.exchanged_error:.3g}{constant}")
         return "\n".join(rows)

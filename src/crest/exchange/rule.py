@@ -1,29 +1,25 @@
-"""The rule that chooses a model without a label from the field: of those that follow the transient, the best on ID data.
+"""The one rule that chooses a model without a label from the field. `crest.repair` and the evidence call it too.
 
-What decides is the exchange test of `crest.probes`, and an error on data as in training.
+What decides is the error on exchanged backgrounds: the exchange test breaks the tie between target and background in
+data as in training, and the error there is an estimate of what is left in the field.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Literal
 
 from torch import Tensor
 
-from crest._base.arguments import require, require_choice
 from crest._base.doors import door_leaving
 from crest._base.tensors import as_per_trajectory, require_tensor
-from crest.background import SIGMA
-from crest.exchange.candidates import Candidate, Choice, Judged
+from crest.exchange.candidates import Candidate, Choice, JudgedCandidate
 from crest.exchange.conditions import errors_by_condition
-from crest.exchange.crossing import LENT, Lent
-from crest.exchange.measurement import BLOCK_SIZE, BOOTSTRAP, CELLS, TRAJECTORIES, exchange_test
+from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
+from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
 # our choice: docs/choices.md#the-rule
-LEAST = 0.5
-MARGIN = 0.1
-COST = 3.0
-BELOW = 0.9
+BELOW_A_CONSTANT = 0.9
+NEAR = 1.2
 
 
 @door_leaving("candidates", "conditions")
@@ -31,123 +27,77 @@ def choose(
     candidates: Mapping[str, Candidate | tuple[Callable[..., Tensor] | Exchange, float]],
     inputs: Tensor | None = None,
     *,
-    kind: str = "core",
-    lent: Lent = "spectrum",
-    mask: Tensor | None = None,
-    least: float = LEAST,
-    margin: float = MARGIN,
-    cost: float = COST,
-    by: Literal["share", "error"] = "share",
-    conditions: Iterable[Hashable] | Tensor | None = None,
     targets: Tensor | None = None,
+    mask: Tensor | None = None,
+    conditions: Iterable[Hashable] | Tensor | None = None,
     error: ErrorOf = rmse_or_error_rate,
-    sigma: float = SIGMA,
-    trajectories: int = TRAJECTORIES,
-    block: int = BLOCK_SIZE,
-    batch_size: int = CELLS,
-    bootstrap: int = BOOTSTRAP,
-    seed: int = 0,
+    exchange: ExchangeSettings | None = None,
 ) -> Choice:
-    """Of the candidates whose prediction follows the transient, the one with the lowest ID error.
+    """The candidate with the lowest error on exchanged backgrounds; of those within a fifth of it, the lowest ID error.
 
-    A candidate follows the transient if its transient share in the exchange test is at least `least`, and within
-    `margin` of the highest among the candidates. Of equal ID errors the first given wins. The rule cannot tell, and
-    chooses none, if no candidate follows the transient, or if the best of those that do has more than `cost` times the
-    lowest ID error of all: the target then seems to live in the background. No label of the field is used.
-
-    With `by="error"` the lowest error on backgrounds of others decides, which needs targets: it sees how far the
-    background moves an answer, where a share sees only what moves it. The rule then cannot tell if no candidate is a tenth
-    below the error of a constant answer.
+    An exchange test of a hundred trajectories cannot tell such errors apart. Of equal ID errors the first given wins. The
+    rule cannot tell, and chooses none, if no candidate is a tenth below the error of a constant prediction. No label of
+    the field is used.
 
     Args:
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
             and ID error.
-        inputs: (N, T, C), as in training, for the exchange test; not needed where all tests are done.
-        kind: kind of background, as in `crest.background.split`.
-        lent: what of a background is exchanged, as in `crest.exchange_test`.
+        inputs: (N, T, C), as in training, for the exchange test; not needed if all tests are done.
+        targets: (N,), of the inputs.
         mask: (N, T), True where a step is valid.
-        least: the share of the variance that must follow the transient.
-        margin: how far below the highest transient share a candidate may be.
-        cost: how many times the lowest ID error a candidate that follows the transient may have.
-        by: what decides: the share and the ID error, or the error on backgrounds of others.
         conditions: (N,), the condition of each trajectory (a load, a machine). With them each candidate's error
             under its worst condition is shown beside; the rule does not use it.
-        targets: (N,), needed with conditions and with `by="error"`. With them each candidate's error on backgrounds of
-            others is shown beside.
-        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits
+        error: from predictions and targets to one number. By default the root mean square error, and for logits
             (B, K) the share of wrong classes.
-        sigma: as in `crest.exchange_test`, with `trajectories`, `block`, `batch_size`, `bootstrap` and `seed`. All
-            candidates are tested on the same exchanges.
-        trajectories: how many are drawn.
-        block: how many exchange among each other.
-        batch_size: how many predictions are made at once.
-        bootstrap: draws for the intervals.
-        seed: of the drawn trajectories, their blocks and the bootstrap.
+        exchange: how candidates are tested; all on the same exchanges.
 
     Example:
         >>> import torch
         >>> inputs = torch.randn(64, 100, 1, generator=torch.Generator().manual_seed(0)) * 0.01
         >>> inputs += torch.linspace(-10, 10, 64).sin()[:, None, None]
-        >>> inputs[:, 50] += torch.linspace(1, 5, 64)[:, None]
+        >>> targets = torch.linspace(1, 5, 64)
+        >>> inputs[:, 50] += targets[:, None]
         >>> reads_event, reads_level = (lambda x: x.amax(1) - x.median(1).values), (lambda x: x.median(1).values)
-        >>> choose({"event": (reads_event, 0.12), "level": (reads_level, 0.10)}, inputs).name
+        >>> choose({"event": (reads_event, 0.12), "level": (reads_level, 0.10)}, inputs, targets=targets).name
         'event'
     """
-    require("least", least, "lie in [0, 1]")
-    require("margin", margin, "lie in [0, 1]")
-    require("cost", cost, "be 1 or more")
-    require_choice("by", by, ("share", "error"))
-    require_choice("lent", lent, LENT)
-    if conditions is not None and targets is None:
-        raise ValueError("targets must be given with conditions, got None")
-    if targets is not None and inputs is not None:
+    settings = settings_of(exchange)
+    known = _known(candidates)
+    untested = [name for name, one in known.items() if one.exchange is None]
+    needs = (
+        ([f"the exchange test of {untested[0]!r}"] if untested else [])
+        + (["conditions"] if conditions is not None else [])
+    )  # fmt: skip
+    for argument, value in (("inputs", inputs), ("targets", targets)):
+        if needs and value is None:
+            raise ValueError(f"{argument} must be given for {needs[0]}, got None")
+    if inputs is not None and targets is not None:
         require_tensor("inputs", inputs, "(B, T, C)", (None, None, None))
         targets = as_per_trajectory("targets must be", targets, len(inputs))
-    given = _given(candidates)
-    found: dict[str, Exchange] = {}
-    for name, one in given.items():
-        if one.exchange is not None:
-            found[name] = one.exchange
-        elif one.function is not None:
-            if inputs is None:
-                raise ValueError(f"inputs must be given for the exchange test of {name!r}, got None")
-            try:
-                found[name] = exchange_test(
-                    one.function, inputs, kind=kind, lent=lent, mask=mask, targets=targets, error=error, sigma=sigma,
-                    trajectories=trajectories, block=block, batch_size=batch_size, bootstrap=bootstrap, seed=seed,
-                )  # fmt: skip
-            except ValueError as refused:
-                raise ValueError(f"candidate {name!r}: {refused}") from refused
-    kinds = sorted({exchange.kind for exchange in found.values()})
-    if len(kinds) > 1:
-        raise ValueError(f"candidates must be tested with one kind of background, got {', '.join(kinds)}")
-    lents = sorted({exchange.lent for exchange in found.values()})
-    if len(lents) > 1:
-        raise ValueError(
-            f"candidates must be tested with one thing lent, got {' and '.join(lents)}: lent= says which for functions"
-        )
+    tests = {
+        name: one.exchange or _tested(name, one, inputs, targets, mask, error, settings)
+        for name, one in known.items()
+    }
+    _require_one_way(tests)
     by_condition: dict[str, dict[Hashable, float]] = {}
-    if conditions is not None and targets is not None:
-        if inputs is None:
-            raise ValueError("inputs must be given with conditions, got None")
-        # An iterator can be asked only once.
-        named = isinstance(conditions, Iterable) and not hasattr(conditions, "tolist")
-        names = list(conditions) if named else conditions
+    if conditions is not None and inputs is not None and targets is not None:
+        # An iterator can be read only once, and every candidate needs the names.
+        once = isinstance(conditions, Iterable) and not hasattr(conditions, "tolist")
+        names = list(conditions) if once else conditions
         by_condition = {
             name: errors_by_condition(
-                one.function, inputs, targets, names, mask, error=error, batch_size=batch_size
+                one.function, inputs, targets, names, mask, error=error, batch_size=settings.batch_size
             )
-            for name, one in given.items()
+            for name, one in known.items()
             if one.function is not None
         }
-    if by == "error":
-        return _ruled_by_error(given, found, by_condition)
-    return _ruled(given, found, by_condition, least=least, margin=margin, cost=cost)
+    return _ruled(known, tests, by_condition)
 
 
-def _given(
+def _known(
     candidates: Mapping[str, Candidate | tuple[Callable[..., Tensor] | Exchange, float]],
 ) -> dict[str, Candidate]:
+    """Every candidate as a `Candidate`."""
     if not isinstance(candidates, Mapping) or not candidates:
         got = "none" if isinstance(candidates, Mapping) else type(candidates).__name__
         raise ValueError(f"candidates must be a mapping with a candidate or more by name, got {got}")
@@ -170,116 +120,94 @@ def _given(
     return found
 
 
+def _tested(
+    name: str,
+    one: Candidate,
+    inputs: Tensor | None,
+    targets: Tensor | None,
+    mask: Tensor | None,
+    error: ErrorOf,
+    settings: ExchangeSettings,
+) -> Exchange:
+    assert one.function is not None
+    assert inputs is not None
+    try:
+        return exchange_test(one.function, inputs, mask=mask, targets=targets, error=error, exchange=settings)
+    except ValueError as refused:
+        raise ValueError(f"candidate {name!r}: {refused}") from refused
+
+
+def _require_one_way(tests: Mapping[str, Exchange]) -> None:
+    """Raise a ValueError unless all candidates were tested in the same way, with targets: else their errors do not compare."""
+    for what, values in (
+        ("kind of background", sorted({one.kind for one in tests.values()})),
+        ("exchange", sorted({one.what for one in tests.values()})),
+    ):
+        if len(values) > 1:
+            raise ValueError(
+                f"all candidates must be tested the same way, got {' and '.join(values)} as {what}: pass exchange= to "
+                "choose how functions are tested"
+            )
+    for name, one in tests.items():
+        if one.exchanged_error is None:
+            raise ValueError(f"targets must be given to choose, but candidate {name!r} was tested without")
+
+
 def _ruled(
-    given: Mapping[str, Candidate],
-    found: Mapping[str, Exchange],
+    known: Mapping[str, Candidate],
+    tests: Mapping[str, Exchange],
     by_condition: Mapping[str, Mapping[Hashable, float]],
-    *,
-    least: float,
-    margin: float,
-    cost: float,
 ) -> Choice:
     """The rule itself."""
-    errors = {name: one.id_error for name, one in given.items()}
-    lowest_error = min(errors, key=lambda name: errors[name])
-    highest = max((one.transient for one in found.values() if one.varies), default=0.0)
-    against = {name: _against(one, highest, least, margin) for name, one in found.items()}
-    following = [name for name, reason in against.items() if reason is None]
-    chosen = best = None
-    if not following:
-        reason = f"No candidate follows the transient: no transient share reaches {least:g}."
-    else:
-        best = min(following, key=lambda name: errors[name])
-        if errors[best] > cost * errors[lowest_error]:
-            reason = (
-                f"The target seems to live in the background: of the candidates that follow the transient {best} has the "
-                f"lowest ID error, and it is more than {cost:g} times that of {lowest_error}."
-            )
-        else:
-            chosen, reason = best, "The lowest ID error of the candidates that follow the transient."
-
-    def said(name: str) -> str:
-        if name == best:
-            return "lowest ID error of these" if chosen else f"ID error above {cost:g} times the lowest"
-        return against[name] or "a higher ID error"
-
-    judged = {
-        name: Judged(
-            id_error=one.id_error,
-            exchange=found[name],
-            follows=against[name] is None,
-            reason=said(name),
-            held_out=one.held_out,
-            condition_errors=by_condition.get(name),
-        )
-        for name, one in given.items()
+    errors = {name: float(one.exchanged_error or 0.0) for name, one in tests.items()}
+    better = {
+        name: one.constant_error is None or errors[name] <= BELOW_A_CONSTANT * one.constant_error
+        for name, one in tests.items()
     }
-    return Choice(name=chosen, reason=reason, lowest_error=lowest_error, candidates=judged)
-
-
-def _ruled_by_error(
-    given: Mapping[str, Candidate],
-    found: Mapping[str, Exchange],
-    by_condition: Mapping[str, Mapping[Hashable, float]],
-) -> Choice:
-    """The rule that takes the lowest error on backgrounds of others."""
-    errors: dict[str, float] = {}
-    for name, one in found.items():
-        if one.exchanged_error is None:
-            raise ValueError(
-                f"targets must be given to choose by error, but candidate {name!r} was tested without"
-            )
-        errors[name] = one.exchanged_error
-    best = min(errors, key=lambda name: errors[name])
-    constant = found[best].constant_error
-    below = {name: constant is None or errors[name] <= BELOW * constant for name in errors}
-    chosen = best if below[best] else None
-    if chosen:
-        reason = "The lowest error on backgrounds of others."
-    elif not any(found[name].learnt(one.id_error) for name, one in given.items()):
+    lowest = min(errors, key=lambda name: errors[name])
+    near = [name for name in errors if better[name] and errors[name] <= NEAR * errors[lowest]]
+    best = min(near, key=lambda name: known[name].id_error, default=None)
+    if best is not None:
+        reason = "It has the lowest error on exchanged backgrounds" + (
+            "."
+            if len(near) == 1
+            else f", with {len(near) - 1} more within a fifth of it, and the lowest ID error of these."
+        )
+    elif not any(tests[name].learnt(one.id_error) for name, one in known.items()):
         reason = (
-            "No candidate is clearly better than a constant answer when backgrounds are exchanged, and none has learnt its task on "
-            "data as in training: were they trained for long enough?"
+            "No candidate is clearly better than a constant prediction on exchanged backgrounds, and none has learnt its task on "
+            "data as in training. Were they trained for long enough?"
         )
     else:
         reason = (
-            "No candidate is clearly better than a constant answer when backgrounds are exchanged: the target seems to live in the "
-            "background, or the exchange does not fit these signals."
+            "No candidate is clearly better than a constant prediction on exchanged backgrounds. Either the target lives in "
+            "the background, or the exchange does not fit these signals."
         )
 
     def said(name: str) -> str:
-        if not below[name]:
-            return "no better than a constant on backgrounds of others"
-        return (
-            "lowest error on backgrounds of others"
-            if name == best
-            else "a higher error on backgrounds of others"
-        )
+        if not better[name]:
+            return "no better than a constant"
+        if name == best:
+            return (
+                "lowest exchanged error"
+                if name == lowest
+                else "lowest ID error near the lowest exchanged error"
+            )
+        return "a higher ID error" if name in near else "a higher exchanged error"
 
     return Choice(
-        name=chosen,
+        name=best,
         reason=reason,
-        lowest_error=min(given, key=lambda name: given[name].id_error),
+        lowest_error=min(known, key=lambda name: known[name].id_error),
         candidates={
-            name: Judged(
+            name: JudgedCandidate(
                 id_error=one.id_error,
-                exchange=found[name],
-                follows=below[name],
+                exchange=tests[name],
+                better=better[name],
                 reason=said(name),
                 held_out=one.held_out,
                 condition_errors=by_condition.get(name),
             )
-            for name, one in given.items()
+            for name, one in known.items()
         },
     )
-
-
-def _against(exchange: Exchange, highest: float, least: float, margin: float) -> str | None:
-    """Why a candidate does not follow the transient; None if it does."""
-    if not exchange.varies:
-        return "its prediction does not vary"
-    if exchange.transient < least:
-        return f"transient share below {least:g}"
-    if exchange.transient < highest - margin:
-        return f"more than {margin:g} below the highest transient share"
-    return None

@@ -33,7 +33,7 @@ def audit_model(
     no_features: bool = False,
     head: str | None = None,
     unsafe_pickle: bool = False,
-    trajectories: int = 256,
+    trajectories: int = 128,
     out: Path = PAGE,
     json: bool = False,
 ) -> None:
@@ -78,6 +78,7 @@ def audit_model(
 
     from crest._audit import audit
     from crest._base.arguments import require
+    from crest.exchange import ExchangeSettings
     from crest.lab.cli.own_windows import own_windows
 
     words_aside(json)
@@ -117,16 +118,14 @@ def audit_model(
             made,
             (x.mT.contiguous() if channels_first else x, y, mask),
             channels_first=channels_first,
-            channels=windows.channels,
-            classes=windows.classes or None,
             conditions=None
             if recordings.condition is None
             else windows.extra["condition"][rows.numpy()].tolist(),
             events=None if windows.events is None else torch.from_numpy(windows.events)[rows],
             features=False if no_features else features,
             head=head,
-            trajectories=max(len(x), 2),
-        )
+            exchange=ExchangeSettings(trajectories=max(len(x), 2)),
+        ).named(channels=windows.channels, classes=windows.classes or None)
     if weights is None:
         assumed.append(f"no --weights were given: the model is as {model} makes it")
     found = dataclasses.replace(found, notes=(*found.notes, *assumed))

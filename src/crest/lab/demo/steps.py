@@ -18,7 +18,7 @@ from crest._audit import Audit, audit
 from crest._base.files import whole_file
 from crest._base.rng import scope
 from crest._repair import AS_IT_IS, Repaired, repair
-from crest.exchange import exchange_test
+from crest.exchange import ExchangeSettings, exchange_test
 from crest.lab.demo.network import GearCnn, train
 from crest.lab.demo.recordings import DemoData, read_recordings, write_recordings
 from crest.lab.systems import GearSystem, Sizes
@@ -212,4 +212,8 @@ def moved_by_low_pass(model: nn.Module, data: DemoData) -> float:
         data: its recordings held out are asked about.
     """
     with torch.no_grad():
-        return exchange_test(lambda x: model(x.mT), data.held_out[0].mT, kind="slow").moved
+        return exchange_test(
+            lambda x: model(x.mT),
+            data.held_out[0].mT,
+            exchange=ExchangeSettings(kind="slow", what="background"),
+        ).moved

@@ -8,15 +8,11 @@ from crest.lab.evidence.compare import percent
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.remedy_guide import guide_tables
 from crest.lab.evidence.remedy_rule import (
-    ERROR_CLAIM,
     PICK_CLAIMS,
-    SPECTRA_CLAIM,
     Picked,
     exchanged_error,
-    judged_in_short,
     judged_picks,
     picked,
-    picked_by_error,
     rule_table,
 )
 from crest.lab.evidence.remedy_runs import (
@@ -162,15 +158,13 @@ def _show(found: Found) -> Shown:
     others = {
         place: models for place in (*BEARING_PLACES, *HARD_PLACES) if (models := outcomes(found, place))
     }
-    # The rule exchanges spectra, as `crest.choose` does; whole backgrounds, which it exchanged at first, stand beside it.
+    # What `crest.choose` exchanges unless told otherwise.
     seen_ten, seen_others = (
         {place: spectral for place, models in part.items() if (spectral := by_spectra(models))}
         for part in (ten, others)
     )
-    seen, whole = seen_ten | seen_others, ten | others
+    seen = seen_ten | seen_others
     picks = {place: picked(place, models) for place, models in seen.items()}
-    by_whole = {place: picked(place, models) for place, models in whole.items()}
-    by_error = {place: picked_by_error(place, models) for place, models in whole.items()}
     complete = len(seen_ten) == len(TEN_PLACES) and all(
         found.complete(**place.fields) for place in TEN_PLACES
     )
@@ -191,36 +185,24 @@ def _show(found: Found) -> Shown:
     return Shown(
         tables=(
             table,
-            rule_table("rule", "What the rule picks from ID errors and shares alone", picks.values()),
             rule_table(
-                "exchanged",
-                "What has the lowest error on exchanged backgrounds, which needs ID labels alone",
-                by_error.values(),
-            ),
-            rule_table(
-                "backgrounds",
-                "What the same rule picks with whole backgrounds exchanged",
-                by_whole.values(),
+                "rule", "What the rule picks: the lowest error on exchanged backgrounds", picks.values()
             ),
             limits,
             *guide_tables(seen, list(picks.values())),
         ),
         charts=(_chart(seen_ten),) if seen_ten else (),
         claims=(
-            *judged_picks([by_whole[place] for place in TEN_PLACES]),
-            judged_in_short(ERROR_CLAIM, [by_error[place] for place in TEN_PLACES]),
-            judged_in_short(SPECTRA_CLAIM, [picks[place] for place in TEN_PLACES]),
+            *judged_picks([picks[place] for place in TEN_PLACES]),
             _prediction(_PREDICTS, ten, "backgrounds"),
             _prediction(_SPECTRA_PREDICT, seen_ten, "spectra"),
         )
         if complete
-        else (*PICK_CLAIMS, ERROR_CLAIM, SPECTRA_CLAIM, _PREDICTS, _SPECTRA_PREDICT),
+        else (*PICK_CLAIMS, _PREDICTS, _SPECTRA_PREDICT),
         notes=(
-            "The rule sees ID errors and shares, which need no label from the field; OOD errors stand here to judge it.",
+            "The rule sees errors on exchanged backgrounds of ID data, which need no label from the field; OOD errors stand here to judge it.",
             "Where the rule cannot tell, the model counts as left as it is.",
-            "The rule exchanged whole backgrounds at first. Spectra took their place for reasons found on development seed 1000, when the "
-            "errors with whole backgrounds were known; seed 0, the bearings and the three settings were measured with spectra last.",
-            "The error on exchanged backgrounds was added after the first seed had been looked at.",
+            "Earlier versions had other rules; docs/choices.md says what those picked and why this one took their place.",
         ),
     )
 

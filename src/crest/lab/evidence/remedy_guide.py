@@ -79,8 +79,8 @@ def _by_place(everywhere: Mapping[RemedyPlace, RemedyModels], picks: Sequence[Pi
         )
     return Table(
         name="which",
-        caption="What the rule picks for each encoder and kind of cue: of the remedies that follow the transient, the lowest ID "
-        "error. Changes of the OOD error are against plain attention, means over seeds; worst seed: of the pick.",
+        caption="What the rule picks for each encoder and kind of cue: the lowest error on exchanged backgrounds. "
+        "Changes of the OOD error are against plain attention, means over seeds; worst seed: of the pick.",
         header=(
             "encoder",
             "what breaks in the field",

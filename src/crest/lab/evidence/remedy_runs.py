@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from crest.exchange.measurement import TRAJECTORIES
 from crest.exchange.result import Exchange
+from crest.exchange.settings import ExchangeSettings
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
@@ -24,6 +24,7 @@ from crest.remedies import CONTROL, REMEDIES
 _SIZES = Sizes(train=512)
 # As many updates from half of the trajectories. our choice: docs/choices.md#evidence
 _TRANSFORMER = dataclasses.replace(SCHEDULES["attention"], batch=16)
+_AS_MEASURED = ExchangeSettings()
 PLAIN = "attention"
 _MEASURED = {name: one for name, one in REMEDIES.items() if one.measured}
 _TRAINED: dict[str, dict[str, Any]] = {
@@ -197,8 +198,13 @@ def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
     )
 
 
-def tested(shares: Shares) -> Exchange:
-    """The shares in the form of the exchange test; what has no interval, such as a mean over seeds, is its own."""
+def tested(shares: Shares, constant_error: float = 1.0) -> Exchange:
+    """The shares in the form of the exchange test; what has no interval, such as a mean over seeds, is its own.
+
+    Args:
+        shares: of spectra.
+        constant_error: of a constant prediction. Errors of the catalog are in standard deviations of the label, so it is 1.
+    """
     nothing = shares.transient == shares.background == shares.interaction == 0
     return Exchange(
         transient=math.nan if nothing else shares.transient,
@@ -208,8 +214,11 @@ def tested(shares: Shares) -> Exchange:
         background_interval=shares.background_interval or (shares.background, shares.background),
         interaction_interval=(shares.interaction, shares.interaction),
         background_alone=shares.background_alone,
-        kind="core",
-        trajectories=TRAJECTORIES,
+        kind=_AS_MEASURED.kind,
+        what=_AS_MEASURED.what,
+        trajectories=_AS_MEASURED.trajectories,
+        exchanged_error=shares.exchanged_error,
+        constant_error=constant_error,
         moved=math.nan if shares.moved is None else shares.moved,
         moved_interval=shares.moved_interval or (math.nan, math.nan),
     )

@@ -64,9 +64,9 @@ class _Standing:
         found = {}
         for record in self.records:
             source = record.reanchored if self.contender.remedy == REANCHORED else record
-            if source is not None and source.exchange is not None:
+            if source is not None and source.spectral is not None:
                 found[record.spec.seed] = ModelOutcome(
-                    id=source.score.id, ood=source.score.ood, shares=source.exchange
+                    id=source.score.id, ood=source.score.ood, shares=source.spectral
                 )
         return found
 
@@ -89,17 +89,17 @@ def show_study(
         contenders: what is compared.
         has_ood: whether something is held out as OOD; else no error is called so.
         classes: how many there are, where the labels are classes and errors shares of wrong ones; 0 for numbers.
-        guess: the error of a constant answer.
+        guess: the error of a constant prediction.
     """
     error = "error rate" if classes else "error"
     standings = [_standing(found, one) for one in contenders]
     there = [one for one in standings if one.outcomes]
     if not there:
         return Shown(tables=(_errors(standings, has_ood, error),))
-    rules = _rules(there)
+    rules = _rules(there, guess)
     notes = [
         f"{_UNITS[error].format(classes=classes, guess=guess)} Means over seeds.",
-        f"The rule sees ID {error}s and shares alone. It takes the lowest ID {error} of the models that follow the transient.",
+        f"The rule takes the lowest {error} on exchanged backgrounds of ID windows. It sees no label of the OOD windows.",
     ]
     if not has_ood:
         notes.append(
@@ -155,7 +155,7 @@ def _spread(values: Sequence[float], digits: int) -> str:
     return Spread.of(values).text(digits) if values else _NONE
 
 
-def _rules(there: Sequence[_Standing]) -> dict[str, tuple[Choice, dict[str, _Standing]]]:
+def _rules(there: Sequence[_Standing], guess: float) -> dict[str, tuple[Choice, dict[str, _Standing]]]:
     """The rule's choice among the models of each encoder, and among all."""
     groups: dict[str, dict[str, _Standing]] = {}
     for place, members in itertools.groupby(there, key=lambda one: one.contender.place):
@@ -165,7 +165,8 @@ def _rules(there: Sequence[_Standing]) -> dict[str, tuple[Choice, dict[str, _Sta
     chosen = {}
     for name, group in groups.items():
         means = {label: mean_of(one.outcomes) for label, one in group.items()}
-        chosen[name] = (choose({label: (tested(one.shares), one.id) for label, one in means.items()}), group)
+        candidates = {label: (tested(one.shares, guess), one.id) for label, one in means.items()}
+        chosen[name] = (choose(candidates), group)
     return chosen
 
 
@@ -179,8 +180,7 @@ def _rule_table(
     rows = []
     for name, (choice, group) in rules.items():
         errors = [_NONE, _NONE]
-        # The rule compares numbers, whatever they are.
-        why = choice.reason.replace("ID error", f"ID {error}")
+        why = choice.reason
         if choice.name is not None:
             mean = mean_of(group[choice.name].outcomes)
             errors = [f"{mean.id:.3f}", f"{mean.ood:.3f}"]

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from crest._base import rng
 from crest._base.arrays import EventMask, Features, Signals, StepScores
-from crest.exchange import exchange_test
-from crest.exchange.crossing import Lent
+from crest.exchange import ExchangeSettings, exchange_test
+from crest.exchange.settings import What
 from crest.lab.evaluation import score
 from crest.lab.model import Model, answered_class
 from crest.lab.runs.record import ReanchoredScore, Shares
@@ -116,14 +116,14 @@ def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
         )
 
 
-def measured_exchange(model: Model, data: Trajectories, lent: Lent = "background") -> Shares:
+def measured_exchange(model: Model, data: Trajectories, what: What = "background") -> Shares:
     """What the prediction follows when backgrounds of these trajectories are exchanged, whole or by their spectra."""
     if isinstance(model.readout, EventReadout):
         raise ValueError(
             f"model must have a label-free readout to measure exchange, got {type(model.readout).__name__}"
         )
     x, y, *_ = data.tensors()
-    found = exchange_test(model, x, targets=y, lent=lent)
+    found = exchange_test(model, x, targets=y, exchange=ExchangeSettings(what=what))
     # A prediction that does not vary follows nothing, and JSON has no NaN.
     if not found.varies:
         error = found.exchanged_error

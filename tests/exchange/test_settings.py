@@ -1,0 +1,114 @@
+"""One way to measure: the settings are checked, and every door that takes them gives the same numbers."""
+
+import inspect
+from dataclasses import FrozenInstanceError
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import crest
+from crest import ExchangeSettings
+from crest.exchange.settings import settings_of
+from crest.lab.runs.measures import measured_exchange
+from crest.recordings import Trajectories
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"what": "phases"}, "^what must be one of spectrum, background, got 'phases'"),
+        ({"kind": "magic"}, "^kind must"),
+        ({"sigma": 0.0}, "^sigma must be positive, got 0.0"),
+        ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more, got 1"),
+        ({"block": 1}, "^block must be a whole number, 2 or more, got 1"),
+        ({"batch_size": 0}, "^batch_size must be a whole number, 1 or more, got 0"),
+        ({"bootstrap": 0}, "^bootstrap must be a whole number, 1 or more, got 0"),
+        ({"seed": -1}, "^seed must be a whole number, 0 or more, got -1"),
+    ],
+)
+def test_settings_are_checked(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ExchangeSettings(**change)
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        ExchangeSettings().seed = 3  # type: ignore[misc]
+
+
+def test_without_settings_there_are_the_defaults() -> None:
+    assert settings_of(None) == ExchangeSettings()
+    with pytest.raises(ValueError, match=r"^exchange must be a crest.ExchangeSettings, got dict"):
+        settings_of({"seed": 3})
+
+
+DOORS = (crest.audit, crest.Watch, crest.exchange_test, crest.choose, crest.repair)
+
+
+@pytest.mark.parametrize("door", [*DOORS, crest.LightningWatch], ids=lambda door: door.__name__)
+def test_no_door_has_more_than_twelve_parameters(door: object) -> None:
+    assert len(inspect.signature(door).parameters) <= 12
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_every_door_shares_one_default(door: object) -> None:
+    assert inspect.signature(door).parameters["exchange"].default is None
+
+
+class _Net(nn.Module):
+    """Pools in a layer and has a head, so that every door can look into it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Conv1d(1, 6, 7, padding=3), nn.ReLU())
+        self.pool = nn.AdaptiveAvgPool1d(1)
+        self.head = nn.Linear(6, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.pool(self.encoder(x)).flatten(1))
+
+
+def test_one_name_means_one_number_in_every_door() -> None:
+    """Audit, watch, repair, rule and evidence measure the same model on the same trajectories."""
+    generator = torch.Generator().manual_seed(1000)
+    level, knock = torch.randn(2, 60, generator=generator)
+    x = level[:, None, None] + 0.05 * torch.randn(60, 1, 90, generator=generator)
+    x[:, 0, 40:46] += knock[:, None]
+    torch.manual_seed(1000)
+    model, settings = _Net().eval(), ExchangeSettings(bootstrap=20)
+    direct = crest.exchange_test(
+        lambda signals: model(signals.mT)[:, 0], x.mT, targets=knock, exchange=settings
+    )
+    audited = crest.audit(model, (x, knock), exchange=settings)
+    watch = crest.Watch(model, (x, knock), exchange=settings)
+    watched = watch(0)
+    repaired = crest.repair(model, [(x, knock)], validation=[(x, knock)], remedies=[], exchange=settings)
+    chosen = crest.choose(
+        {"it": (lambda signals: model(signals.mT)[:, 0], 0.1)}, x.mT, targets=knock, exchange=settings
+    )
+    numbers = {
+        "audit": audited.exchange.exchanged_error,
+        "watch": watched["crest/exchanged_error"],
+        "repair": repaired.before.exchanged_error,
+        "choose": chosen.candidates["it"].exchange.exchanged_error,
+    }
+    for door, number in numbers.items():
+        assert number == pytest.approx(direct.exchanged_error, rel=1e-6), door
+    assert audited.exchange.transient == pytest.approx(watched["crest/transient"], rel=1e-6)
+    assert audited.core_credit == pytest.approx(watched["crest/core_credit"], rel=1e-6)
+    assert audited.core_chance == pytest.approx(watched["crest/core_chance"], rel=1e-6)
+
+
+def test_the_evidence_measures_the_same_number() -> None:
+    from crest.lab.model import make_model  # noqa: PLC0415
+
+    generator = torch.Generator().manual_seed(1000)
+    x, y = torch.randn(24, 50, 2, generator=generator), torch.randn(24, generator=generator)
+    model = make_model("pointwise", "mean", channels=2, seed=1000)
+    data = Trajectories(x=x.double().numpy(), y=y.double().numpy(), sample_rate=1.0, channels=("a", "b"))
+    shares = measured_exchange(model, data, "spectrum")
+    found = crest.exchange_test(model, x, targets=y)
+    assert shares.exchanged_error == found.exchanged_error
+    assert shares.transient == found.transient
