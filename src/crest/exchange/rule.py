@@ -74,10 +74,20 @@ def choose(
     if inputs is not None and targets is not None:
         require_tensor("inputs", inputs, "(B, T, C)", (None, None, None))
         targets = as_per_trajectory("targets must be", targets, len(inputs))
-    tests = {
-        name: one.exchange or _tested(name, one, inputs, targets, mask, error, settings)
-        for name, one in known.items()
-    }
+
+    def tested(name: str) -> Exchange:
+        one = known[name]
+        if one.exchange is not None or one.function is None or inputs is None:
+            assert one.exchange is not None
+            return one.exchange
+        try:
+            return exchange_test(
+                one.function, inputs, mask=mask, targets=targets, error=error, exchange=settings
+            )
+        except ValueError as refused:
+            raise ValueError(f"candidate {name!r}: {refused}") from refused
+
+    tests = {name: tested(name) for name in known}
     _require_one_way(tests)
     by_condition: dict[str, dict[Hashable, float]] = {}
     if conditions is not None and inputs is not None and targets is not None:
@@ -118,23 +128,6 @@ def _known(
         except ValueError as error:
             raise ValueError(f"candidate {name!r}: {error}") from error
     return found
-
-
-def _tested(
-    name: str,
-    one: Candidate,
-    inputs: Tensor | None,
-    targets: Tensor | None,
-    mask: Tensor | None,
-    error: ErrorOf,
-    settings: ExchangeSettings,
-) -> Exchange:
-    assert one.function is not None
-    assert inputs is not None
-    try:
-        return exchange_test(one.function, inputs, mask=mask, targets=targets, error=error, exchange=settings)
-    except ValueError as refused:
-        raise ValueError(f"candidate {name!r}: {refused}") from refused
 
 
 def _require_one_way(tests: Mapping[str, Exchange]) -> None:

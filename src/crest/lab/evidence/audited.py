@@ -17,10 +17,10 @@ from crest.lab.evidence.remedy_runs import (
     TEN_PLACES,
     ModelOutcome,
     RemedyPlace,
+    as_exchange,
     each_outcome,
     seed_by_seed,
     seen_by_spectra,
-    tested,
 )
 from crest.lab.evidence.settings import THREE
 from crest.lab.evidence.shown import BEYOND, Chart, Claim, Mark, Panel, Series, Shown, Table
@@ -99,7 +99,7 @@ def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
             way=way,
             seed=seed,
             outcome=one,
-            verdict=verdict_of(tested(seen_by_spectra(one).shares)),
+            verdict=verdict_of(as_exchange(seen_by_spectra(one).shares)),
         )
         for way, seed, one in models
         if one.spectral is not None

@@ -198,7 +198,7 @@ def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
     )
 
 
-def tested(shares: Shares, constant_error: float = 1.0) -> Exchange:
+def as_exchange(shares: Shares, constant_error: float = 1.0) -> Exchange:
     """The shares in the form of the exchange test; what has no interval, such as a mean over seeds, is its own.
 
     Args:

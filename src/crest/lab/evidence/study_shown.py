@@ -10,7 +10,7 @@ from crest.exchange.result import LEARNT
 from crest.exchange.rule import choose
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
-from crest.lab.evidence.remedy_runs import REANCHORED, ModelOutcome, mean_of, tested
+from crest.lab.evidence.remedy_runs import REANCHORED, ModelOutcome, as_exchange, mean_of
 from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Table
 from crest.lab.evidence.stats import Spread
 from crest.lab.runs.record import Record
@@ -165,7 +165,7 @@ def _rules(there: Sequence[_Standing], guess: float) -> dict[str, tuple[Choice, 
     chosen = {}
     for name, group in groups.items():
         means = {label: mean_of(one.outcomes) for label, one in group.items()}
-        candidates = {label: (tested(one.shares, guess), one.id) for label, one in means.items()}
+        candidates = {label: (as_exchange(one.shares, guess), one.id) for label, one in means.items()}
         chosen[name] = (choose(candidates), group)
     return chosen
 
