@@ -13,7 +13,7 @@ from crest._repair.saving import finite, load_weights, save_weights
 from crest._repair.structure import Structure
 from crest.exchange.candidates import Choice
 from crest.exchange.result import Exchange
-from crest.exchange.rule import BELOW
+from crest.exchange.rule import NEAR
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.registry import CONTROL
 
@@ -71,10 +71,10 @@ def control_note(name: str, candidates: Mapping[str, MeasuredModel]) -> list[str
 
 
 def beats(one: MeasuredModel, other: MeasuredModel) -> bool:
-    """Whether an error on exchanged backgrounds is clearly below another: by a tenth, as below that of a constant."""
+    """Whether an error on exchanged backgrounds is clearly below another: the rule would not take them for equal."""
     if one.exchanged_error is None or other.exchanged_error is None:
         return False
-    return one.exchanged_error <= BELOW * other.exchanged_error
+    return NEAR * one.exchanged_error < other.exchanged_error
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
