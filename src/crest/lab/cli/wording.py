@@ -146,10 +146,12 @@ def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = 
 
 def _with_subject(sentence: str, typed: Mapping[str, str]) -> str:
     """The sentence with the arguments that it begins with, one or several, as they are typed."""
-    for verb in (" of ", " must ", " is ", " has "):
+    for verb in (" must ", " is ", " has "):
         subject, found, rest = sentence.partition(verb)
-        if found and all(name in typed for name in subject.split(", ")):
-            return f"{', '.join(typed[name] for name in subject.split(', '))}{verb}{rest}"
+        # As in "regime of gear must be": whose it is stays.
+        names, of, owner = subject.partition(" of ")
+        if found and " " not in owner and all(name in typed for name in names.split(", ")):
+            return f"{', '.join(typed[name] for name in names.split(', '))}{of}{owner}{verb}{rest}"
     return sentence
 
 

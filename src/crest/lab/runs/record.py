@@ -153,7 +153,8 @@ class Record:
         unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             raise ValueError(f"it has {', '.join(unknown)}, which this version of crest does not know")
-        return restored(cls, fields)
+        record: Record = restored(cls, fields)
+        return record
 
 
 _type_hints = functools.cache(typing.get_type_hints)
@@ -173,9 +174,9 @@ def restored(kind: Any, value: Any) -> Any:
         return RunSpec.from_dict(value)
     if isinstance(kind, types.UnionType):
         return None if value is None else restored(kinds[0], value)
-    if dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         known = _type_hints(kind)
-        return kind(**{name: restored(known.get(name, Any), part) for name, part in value.items()})  # type: ignore[operator]
+        return kind(**{name: restored(known.get(name, Any), part) for name, part in value.items()})
     origin = typing.get_origin(kind)
     # Traces have lists of a hundred thousand numbers, which are what they are.
     if origin is list and kinds[0] not in (int, float, str):
