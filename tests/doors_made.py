@@ -120,7 +120,7 @@ def model() -> nn.Module:
 
 def repaired_in(folder: Path) -> Path:
     """A folder with a repaired model."""
-    structure = Structure(front="level", channels_first=True)
+    structure = Structure(front="AC coupling", channels_first=True)
     save_weights(folder, structure.build(model()), structure, {})
     return folder
 
