@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from crest._base.arrays import at_least_float32, valid_steps
+from crest._base.arrays import at_least_float32, channels_first_of, valid_steps
 
 
 def test_without_a_mask_every_step_is_valid() -> None:
@@ -39,3 +39,12 @@ def test_the_device_is_that_of_the_tensor() -> None:
 )
 def test_the_widest_dtype_is_float32_at_least(dtypes: list[torch.dtype], expected: torch.dtype) -> None:
     assert at_least_float32(*(torch.zeros(1, dtype=dtype) for dtype in dtypes)) == expected
+
+
+def test_one_channel_is_laid_out_as_a_convolution_trains_on_it() -> None:
+    """Strides (T, 1, 1) crash the backward pass of torch's Conv1d on a CPU; those of a fresh tensor do not."""
+    for width in (1, 3):
+        signals = torch.randn(4, 9, width)
+        turned = channels_first_of(signals)
+        assert torch.equal(turned, signals.transpose(1, 2))
+        assert width > 1 or turned.stride() == torch.empty(4, 1, 9).stride()

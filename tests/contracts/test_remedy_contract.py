@@ -75,6 +75,16 @@ def test_both_layouts_are_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*FRONTS, *CHANGES])
+def test_a_convolution_of_one_channel_can_be_trained_behind_it(name: str) -> None:
+    """The strides of a transposed (B, 1, T) kill the process in the backward pass of torch's Conv1d."""
+    made = (front if name in FRONTS else change)(name, channels_first=True)
+    x = signals(channels_first=True)[:, :1].contiguous()
+    out = made(x)
+    assert out.stride() == x.stride()
+    nn.Conv1d(1, 4, 5)(out).sum().backward()
+
+
+@pytest.mark.parametrize("name", [*FRONTS, *CHANGES])
 def test_padding_changes_nothing(name: str) -> None:
     made = front(name) if name in FRONTS else change(name)
     again = copy.deepcopy(made) if name in FRONTS else change(name)

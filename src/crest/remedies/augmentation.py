@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import default_collate, get_worker_info
 
 from crest._base.arguments import require
-from crest._base.arrays import Signals, StepMask
+from crest._base.arrays import Signals, StepMask, channels_first_of
 from crest._base.doors import door
 from crest._base.tensors import as_mask, require_series
 
@@ -54,7 +54,7 @@ class Augmentation(nn.Module, abc.ABC):
         working = not torch.compiler.is_compiling() and get_worker_info() is not None
         generator = None if working else self.generator
         changed = self.augment(signals, as_mask(mask, signals), generator)
-        return changed.transpose(1, 2) if self.channels_first else changed
+        return channels_first_of(changed) if self.channels_first else changed
 
     def collate(
         self,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from crest._base.arguments import require
-from crest._base.arrays import at_least_float32
+from crest._base.arrays import at_least_float32, channels_first_of
 from crest._base.doors import door
 from crest._base.tensors import as_mask, require_series
 from crest.background.separation import kinds_of, split
@@ -58,7 +58,7 @@ class HighPass(nn.Module):
         if kinds_of(self.kind)[0] in _TAKES_LEVEL:
             signals, _ = from_first_step(signals, valid)
         transient = split(signals, self.kind, valid, sigma=self.sigma).transient.to(x.dtype)
-        return transient.transpose(1, 2) if self.channels_first else transient
+        return channels_first_of(transient) if self.channels_first else transient
 
     def extra_repr(self) -> str:
         """The kind, and what differs from the defaults, for `print(model)`."""
