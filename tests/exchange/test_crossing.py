@@ -1,13 +1,14 @@
-"""What a trajectory lends to another: its background, or the spectrum of it."""
+"""What a trajectory gets of another: its background, or the spectrum of it."""
 
 import numpy as np
 import pytest
 import torch
 
-from crest.background import SIGMA
+from crest import ExchangeSettings
 from crest.exchange.crossing import Crossed, with_spectrum
 
 STEPS = 64
+SETTINGS = ExchangeSettings()
 
 
 def wave(periods: float, phase: float, size: float, level: float, steps: int = STEPS) -> torch.Tensor:
@@ -84,7 +85,7 @@ def test_frequencies_that_the_own_background_lacks_are_lent_too() -> None:
 
 def test_on_its_own_background_a_transient_is_the_signal() -> None:
     x = signals()
-    parts = Crossed(x, None, "core", SIGMA, "spectrum")
+    parts = Crossed(x, None, SETTINGS)
     (cells,) = parts.cells(torch.tensor([[0, 0], [3, 3], [3, 1]]))
     torch.testing.assert_close(cells[:2], x[[0, 3]], rtol=0, atol=1e-14)
     assert not torch.allclose(cells[2], x[3])
@@ -93,14 +94,14 @@ def test_on_its_own_background_a_transient_is_the_signal() -> None:
 def test_a_mask_of_ones_changes_nothing_and_padding_is_never_read() -> None:
     x = signals()
     pairs = torch.cartesian_prod(torch.arange(6), torch.arange(6))
-    (plain,) = Crossed(x, None, "core", SIGMA, "spectrum").cells(pairs)
+    (plain,) = Crossed(x, None, SETTINGS).cells(pairs)
     ones = torch.ones(x.shape[:2], dtype=torch.bool)
-    masked, valid = Crossed(x, ones, "core", SIGMA, "spectrum").cells(pairs)
+    masked, valid = Crossed(x, ones, SETTINGS).cells(pairs)
     torch.testing.assert_close(masked, plain)
     assert bool(valid.all())
     short = ones.clone()
     short[::2, 40:] = False
-    first = Crossed(x, short, "core", SIGMA, "spectrum").cells(pairs)[0]
-    second = Crossed(x.where(short[..., None], 99.0), short, "core", SIGMA, "spectrum").cells(pairs)[0]
+    first = Crossed(x, short, SETTINGS).cells(pairs)[0]
+    second = Crossed(x.where(short[..., None], 99.0), short, SETTINGS).cells(pairs)[0]
     torch.testing.assert_close(first, second)
     assert float(first[0, 40:].abs().max()) == 0
