@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from crest.lab.ablations import AblatedCrestReadout
 from crest.lab.evidence import CATALOG
 from crest.lab.runs import naming
 from crest.lab.runs import spec as spec_module
@@ -17,13 +18,15 @@ from crest.lab.runs.store import Store
 from crest.lab.systems import SYSTEMS, CwruSystem, Sizes
 from crest.lab.systems.cwru.files import RecordingFile
 from crest.lab.training import Schedule
-from crest.readouts import CrestConfig, CrestReadout
+from crest.readouts import CrestConfig
 from places import RESULTS
 
 PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text())
 
 VALUES = {owner.__name__: owner for owner in (RunSpec, Sizes, Schedule, CrestConfig, *SYSTEMS.values())}
 PARTS = {owner.__name__: owner for registry in spec_module._PARTS.values() for owner in registry.values()}
+# A run's CREST has the options of the ablations too, and its neutral values under CREST's name.
+PARTS["CrestReadout"] = AblatedCrestReadout
 
 
 def parameters(name: str) -> set[str]:
@@ -75,7 +78,7 @@ def test_what_is_gone_stays_in_the_names_of_runs_and_is_read_at_its_value_alone(
 BEFORE = spec().id
 
 
-class GrownReadout(CrestReadout):
+class GrownReadout(AblatedCrestReadout):
     """CREST with a keyword that nobody had thought of."""
 
     def __init__(self, budget: Any = "pooled", *, extra: str = "usual", **others: Any) -> None:
@@ -83,9 +86,9 @@ class GrownReadout(CrestReadout):
         self.extra = extra
 
 
-GrownReadout.__signature__ = inspect.signature(CrestReadout).replace(  # type: ignore[attr-defined]
+GrownReadout.__signature__ = inspect.signature(AblatedCrestReadout).replace(  # type: ignore[attr-defined]
     parameters=[
-        *inspect.signature(CrestReadout).parameters.values(),
+        *inspect.signature(AblatedCrestReadout).parameters.values(),
         inspect.Parameter("extra", inspect.Parameter.KEYWORD_ONLY, default="usual"),
     ]
 )
