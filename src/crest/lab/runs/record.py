@@ -153,6 +153,9 @@ class Record:
         unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             raise ValueError(f"it has {', '.join(unknown)}, which this version of crest does not know")
+        for field in dataclasses.fields(cls):
+            if field.default is field.default_factory is dataclasses.MISSING and field.name not in fields:
+                raise KeyError(field.name)
         record: Record = restored(cls, fields)
         return record
 
@@ -163,7 +166,7 @@ _type_hints = functools.cache(typing.get_type_hints)
 def restored(kind: Any, value: Any) -> Any:
     """The value of this type that was written as plain values: JSON has lists for tuples, and mappings for dataclasses.
 
-    A field that nobody knows, or one that lacks, is the TypeError of the dataclass itself.
+    A field that nobody knows is the TypeError of the dataclass itself.
 
     Example:
         >>> restored(dict[str, Score], {"id": {"id": 0.1, "ood": 0.4}})
