@@ -398,7 +398,7 @@ def test_what_else_to_do_follows_where_a_model_reads_the_background() -> None:
 def test_the_error_of_a_constant_is_shown() -> None:
     x, _, knock = knocks(64)
     found = audit(reads_events(), (x, knock))
-    assert f", of a constant answer {found.exchange.constant_error:.3g}" in repr(found)
+    assert f", of a constant prediction {found.exchange.constant_error:.3g}" in repr(found)
     assert "Train the model" not in repr(audit(reads_events(), x))
 
 

@@ -94,7 +94,7 @@ def test_of_an_array_the_first_culprit_is_named() -> None:
     ["be nice", "be a whole number", "lie in [0; 1]", "lie in 0..1", "positive", "be positive, in steps", ""],
 )
 def test_words_that_are_no_rule_are_a_mistake_of_the_caller(rule: str) -> None:
-    with pytest.raises(ValueError, match=r"rule must be in words that crest\.checks\.arguments reads"):
+    with pytest.raises(ValueError, match=r"rule must be in words that crest\._base\.arguments reads"):
         require("a", 1, rule)
 
 

@@ -48,8 +48,8 @@ def test_a_repaired_model_comes_back_to_the_bit(
 def test_a_front_of_ones_own_comes_back_with_its_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def taken(candidates: Any, by: str) -> crest.Choice:
-        judged = crest.choose(candidates, by=by).candidates
+    def taken(candidates: Any) -> crest.Choice:
+        judged = crest.choose(candidates).candidates
         return crest.Choice(name="envelope", reason="A test.", lowest_error="envelope", candidates=judged)
 
     monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)

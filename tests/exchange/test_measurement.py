@@ -496,7 +496,7 @@ def test_a_reader_of_waves_is_told_where_whole_backgrounds_do_not_fit() -> None:
     whole = exchange_test(at_the_crest, x, exchange=ExchangeSettings(what="background"))
     spectra = exchange_test(at_the_crest, x, exchange=ExchangeSettings(what="spectrum"))
     assert whole.transient < 0.8 < spectra.transient
-    assert (whole.lent, spectra.lent) == ("background", "spectrum")
+    assert (whole.what, spectra.what) == ("background", "spectrum")
     assert "spectra alone" in repr(spectra)
     assert (
         exchange_test(lambda x: x.std((1, 2)), x, exchange=ExchangeSettings(what="spectrum")).background > 0.7

@@ -31,7 +31,7 @@ def test_it_prints_shares_with_their_intervals() -> None:
 def test_it_prints_what_was_measured_beside_them() -> None:
     text = repr(found(0.75, moved=0.5, exchanged_error=0.3, constant_error=1.25))
     assert "the predictions move by 0.500" in text
-    assert text.endswith("error on backgrounds of others: 0.3; of a constant answer: 1.25")
+    assert text.endswith("error on backgrounds of others: 0.3; of a constant prediction: 1.25")
 
 
 def test_a_prediction_without_shares_does_not_vary() -> None:
