@@ -237,6 +237,9 @@ def test_the_map_names_every_room() -> None:
     """CONTRIBUTING.md draws the house: a room that it leaves out is a room that nobody finds."""
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
     drawn = contributing.split("## The house")[1].split("## The rules")[0]
-    rooms = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")} - {".", "lab"}
+    rooms = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("__init__.py")} - {
+        ".",
+        "lab",
+    }
     missing = [room for room in sorted(rooms) if f" {room.rpartition('/')[2]}/ " not in drawn]
     assert not missing, f"CONTRIBUTING.md has no place for {', '.join(missing)}"

@@ -39,7 +39,7 @@ def asking(function, x: torch.Tensor) -> Asked:
 def test_credit_on_steps_and_its_concentration() -> None:
     credit = torch.tensor([[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25], [0.0, 0.0, 0.0, 0.0]])
     mask = torch.ones(3, 4, dtype=torch.bool)
-    read = Readings(scores=credit, credit=credit, mask=mask, transience=credit, token=False)
+    read = Readings(scores=credit, credit=credit, mask=mask, transience=credit)
     assert read.concentration[:2].tolist() == [0.5, 1.0]
     assert read.concentration[2].isnan()
     # Eight steps of the inputs for four of the features: the first two.
@@ -50,9 +50,7 @@ def test_credit_on_steps_and_its_concentration() -> None:
     assert chance.tolist() == [0.25] * 3
     # A trajectory without any credit tells nothing of where it is.
     assert read.means_on(steps) == (0.375, 0.25)
-    nothing = Readings(
-        scores=0 * credit, credit=0 * credit, mask=mask, transience=credit, token=False
-    ).means_on(steps)
+    nothing = Readings(scores=0 * credit, credit=0 * credit, mask=mask, transience=credit).means_on(steps)
     assert math.isnan(nothing[0])
     assert nothing[1] == 0.25
 
@@ -121,15 +119,14 @@ def test_features_that_are_the_same_at_each_step_have_no_token(value: float) -> 
     dead.features.weight.zero_()
     dead.features.bias.fill_(value)
     read = read_of(dead, with_bursts())
-    assert not read.token
     assert read.credit.shape == (16, 100)
     assert (read.credit.sum(1) > 0).tolist() == [value > 0] * 16
 
 
 @torch.no_grad()
 def test_a_step_that_the_head_reads_as_it_is_counts_as_a_token() -> None:
-    assert read_of(Pooled(first=True), with_bursts()).token
-    assert not read_of(Pooled(), with_bursts()).token
+    assert read_of(Pooled(first=True), with_bursts()).credit.shape == (16, 99)
+    assert read_of(Pooled(), with_bursts()).credit.shape == (16, 100)
 
 
 @torch.no_grad()

@@ -4,7 +4,8 @@ from torch import Tensor, nn
 
 import crest
 from crest.strangers import PoolingSlot
-from crest.strangers.capture import captured, part_at
+from crest.strangers.calls import part_at
+from crest.strangers.capture import captured
 from packed_made import Unpacked, ragged
 
 

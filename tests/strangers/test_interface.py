@@ -147,7 +147,7 @@ def test_names_decide_where_they_are_given() -> None:
 
 def test_where_nothing_is_found_the_way_out_is_told() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Linear(2 * STEPS, 1))
-    with pytest.raises(InterfaceError, match=r"features must name a module .* features=False"):
+    with pytest.raises(InterfaceError, match=r"features must name a module .* 3-D outputs are those of none"):
         find_interface(model, asker(model, None), FIRST, steps=STEPS)
     model = nn.Sequential(nn.Conv1d(2, 1, 3), nn.AdaptiveAvgPool1d(1))
     with pytest.raises(InterfaceError, match=r"head must name .* no linear layer"):

@@ -16,7 +16,7 @@ from crest.background import SIGMA
 from crest.probes.batches import BATCH
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 from crest.strangers.batch_parts import BatchKeys
-from crest.strangers.capture import part_at
+from crest.strangers.calls import part_at
 
 # One code under two names, with classes of their own.
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")

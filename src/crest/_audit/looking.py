@@ -15,6 +15,8 @@ from crest.probes.result import CreditMeans
 from crest.strangers.asked import Asked
 from crest.strangers.interface import Interface, InterfaceError, find_interface
 
+_WITHOUT = "pass features= and head= to name them, or features=False to audit without them"
+
 
 def known_events(events: Any, asked: Asked, notes: list[str]) -> EventMask | None:
     """The events of the trajectories as booleans (N, T) on the CPU; None where nobody knows them.
@@ -72,12 +74,12 @@ def looked_into(
         )
     except InterfaceError as unknown:
         if features is not None or head is not None:
-            raise
-        notes.append(f"the pooling interface was not found: {unknown}")
+            raise InterfaceError(f"{unknown}; {_WITHOUT}") from unknown
+        notes.append(f"the pooling interface was not found: {unknown}; {_WITHOUT}")
         return None, None
     notes.append(f"pooling interface: {interface}")
     read = readings(model, asked, interface)
-    if read.token:
+    if interface.token:
         notes.append("the first feature step is a token that the head reads; it was left out")
     return interface, read
 

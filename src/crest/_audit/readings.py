@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from crest._base.arrays import StepMask, StepScores, StridedEvents
+from crest._base.arrays import StepMask, StepScores
 from crest.background import interpolate_out
 from crest.background.core import transient_core
 from crest.probes.batches import batches_of
@@ -14,6 +14,7 @@ from crest.probes.rates import events_at
 from crest.readouts.crest import CrestReadout
 from crest.strangers.asked import Asked
 from crest.strangers.interface import Interface, captured_interface
+from crest.strangers.lengths import valid_at
 
 # A budget at its limit is there up to rounding. our choice: docs/choices.md#audit
 _ROUNDING = 1e-3
@@ -37,8 +38,6 @@ class Readings:
     """(N, T'): steps of the features that are valid."""
     transience: StepScores
     """(N, T'): how transient each step of the features is."""
-    token: bool
-    """Whether the first step was a token that the head reads, and was left out."""
 
     @property
     def concentration(self) -> Tensor:
@@ -75,7 +74,6 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
     """
     scores, profiles, masks = [], [], []
     readout = CrestReadout(run_up=0)
-    token: bool | None = None
     beside = 0 if asked.mask is None else 1
     batches = batches_of(asked.inputs, asked.mask, asked.valid, size=max(1, asked.batch_size - beside))
     with captured_interface(model, interface) as last:
@@ -95,30 +93,14 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
                         f"features must be finite numbers, got NaN or infinity {what} {name!r}"
                     )
             features = interface.active(features)
-            # A class token stands for no step of the inputs: one step more than those, or the step that the head reads as it is.
-            token = token if token is not None else _has_token(asked, interface, features, pooled)
-            features = features[:, int(token) :]
-            there = _strided(present.cpu(), features.shape[1])
+            features = features[:, int(interface.token) :]
+            there = valid_at(present.cpu(), features.shape[1], interface.rate)
             scores.append(step_scores(features, pooled))
             masks.append(there)
             profiles.append(readout.profile(features, there))
     cosine, there, profile = (torch.cat(parts) for parts in (scores, masks, profiles))
     credit = credit_shares(cosine, there)
-    return Readings(scores=cosine, credit=credit, mask=there, transience=profile, token=bool(token))
-
-
-def _has_token(asked: Asked, interface: Interface, features: Tensor, pooled: Tensor) -> bool:
-    if features.shape[1] > asked.signals.shape[1]:
-        return True
-    # Steps that are all the same, such as those of dead units, are equal to their mean without any token.
-    same = torch.equal(features, features[:, :1].expand_as(features))
-    return not interface.recurrent and not same and torch.equal(features[:, 0], pooled)
-
-
-def _strided(valid: StepMask, steps: int) -> StridedEvents:
-    """Valid steps of the features: those whose stretch of the inputs has no padding, or any valid one if there is none such."""
-    clean = ~events_at(~valid, steps)
-    return torch.where(clean.any(1, keepdim=True), clean, events_at(valid, steps))
+    return Readings(scores=cosine, credit=credit, mask=there, transience=profile)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,8 +32,7 @@ from crest.strangers.batch_forms import (
     require_rereadable,
 )
 from crest.strangers.batch_parts import BatchKeys, as_batches
-from crest.strangers.calls import answer_to
-from crest.strangers.capture import part_at
+from crest.strangers.calls import answer_to, part_at
 from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.strangers.slot import Layout
 

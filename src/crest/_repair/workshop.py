@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from torch import nn
@@ -18,14 +18,16 @@ from crest.remedies.reanchoring import reanchor
 from crest.strangers.batch_forms import BatchForm, ChangedBatches, TrainingParts
 from crest.strangers.conventions import known_convention, seen_convention
 from crest.strangers.finding import find_head, find_pooling, find_stride
+from crest.strangers.implant import find_between
+from crest.strangers.interface import Interface, InterfaceError
 from crest.strangers.slot import Layout
 
 Fit: TypeAlias = Callable[[nn.Module, Iterable[Any]], Any]
 """The user's own training: a model, and batches that can be read many times. In place, or it returns a model."""
 
 _NO_POOLING = (
-    "No pooling layer was found: name it with pooling=. If a line of `forward` pools, make it a layer first, such as "
-    "self.pool = crest.MeanReadout(), or crest.LastReadout() for steps[:, -1]."
+    "No pooling layer was found, and features and head do not fit: name the pooling layer, or the module whose output a line "
+    "of `forward` pools, with pooling=."
 )
 _NO_HEAD = "No linear layer that reads the pooled vector as it is was found: name it with head=."
 _NO_FIT = "It needs training: give your own as fit=."
@@ -92,19 +94,42 @@ class Workshop:
     notes: list[str] = field(default_factory=list, init=False)
     """What was found."""
     _no_pooling: str = field(default=_NO_POOLING, init=False)
+    interface: Interface | None = field(default=None, init=False)
+    """Where features and head are, if a line of `forward` pools."""
 
     def __post_init__(self) -> None:
-        if self.pooling is not None:
-            self._look_at(self.pooling)
-            return
-        found = find_pooling(self.model)
-        if found is None:
-            return
+        found = self.pooling or find_pooling(self.model)
+        refused: ValueError | None = None
+        if found is not None:
+            try:
+                self._look_at(found)
+            except ValueError as error:
+                refused = error
+            else:
+                return
         try:
-            self._look_at(found)
-        except ValueError as refused:
+            self.interface = find_between(
+                self.model, self.pooling, self.first.inputs, self.first.mask, head=self.head, channels_first=self.channels_first
+            )  # fmt: skip
+        except InterfaceError as unknown:
+            if refused is not None and self.pooling is not None:
+                raise refused from unknown
             # Nobody named this layer, so it is no error of the user's.
-            self._no_pooling = f"{_NO_POOLING} What was found is of no use: {refused}."
+            self._no_pooling += (
+                f" What was found is of no use: {refused}." if refused else f" By itself: {unknown}."
+            )
+            return
+        self._tell(f"A line of `forward` pools the {self.interface}.", self.interface.stride)
+        self.head = self.interface.linear
+
+    def _tell(self, found: str, stride: int) -> None:
+        """Note what was found, and count CREST's constants in steps of the inputs."""
+        self.notes += [found] if found else []
+        self.stride = stride
+        if stride > 1:
+            self.notes.append(
+                f"Features have a step for {stride} of the inputs; CREST's constants count those of the inputs."
+            )
 
     def _look_at(self, pooling: str) -> None:
         """See on the first batch how the pooling layer is called, and what reads it."""
@@ -117,14 +142,9 @@ class Workshop:
             self.model, pooling, (inputs, targets, mask), layout=layout, keepdim=keepdim, argument="pooling"
         )
         steps = inputs.shape[2 if self.channels_first else 1]
-        self.stride = find_stride(self.model, pooling, self.layout, inputs, mask, steps=steps)
-        if self.pooling is None:
-            self.notes.append(f"The pooling layer was found at {pooling!r}.")
+        stride = find_stride(self.model, pooling, self.layout, inputs, mask, steps=steps)
+        self._tell("" if self.pooling else f"The pooling layer was found at {pooling!r}.", stride)
         self.pooling = pooling
-        if self.stride > 1:
-            self.notes.append(
-                f"Features have a step for {self.stride} of the inputs; CREST's constants count those of the inputs."
-            )
         if self.head is None:
             self.head = find_head(self.model, pooling, inputs, mask)
             if self.head is not None:
@@ -132,7 +152,7 @@ class Workshop:
 
     def lacks(self, treatment: Treatment) -> str | None:
         """What is missing for this remedy; None if nothing is."""
-        if treatment.pooling and self.pooling is None:
+        if treatment.pooling and self.pooling is None and self.interface is None:
             return self._no_pooling
         if treatment.trains:
             return _NO_FIT if self.fit is None else None
@@ -155,7 +175,11 @@ class Workshop:
 
     def _structure(self, treatment: Treatment, found: Reanchored | None = None) -> Structure:
         pooled: dict[str, Any] = {}
-        if treatment.pooling:
+        if treatment.pooling and self.interface is not None:
+            # What is fitted again is the linear layer, so CREST stands in front of that, behind no normalisation.
+            head = self.interface.head if found is None else self.interface.linear or self.interface.head
+            pooled = {"interface": replace(self.interface, head=head), "stride": self.stride}
+        elif treatment.pooling:
             pooled = {
                 "pooling": self.pooling,
                 "layout": self.layout,
@@ -191,7 +215,8 @@ class Workshop:
 
     def _reanchored(self, model: nn.Module) -> Reanchored:
         """The report of re-anchoring, which changes the model."""
-        if self.pooling is None or self.head is None:
+        place = self.pooling if self.interface is None else replace(self.interface, head=self.head or "")
+        if place is None or self.head is None:
             raise ValueError("pooling and head must be known for re-anchoring")
 
         def as_tuple(batch: Any) -> tuple[Any, ...]:
@@ -201,7 +226,7 @@ class Workshop:
         return reanchor(
             model,
             ChangedBatches(self.batches, as_tuple),
-            pooling=self.pooling,
+            pooling=place,
             head=self.head,
             layout=self.layout,
             keepdim=self.keepdim,

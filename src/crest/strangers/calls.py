@@ -1,6 +1,7 @@
 """What a layer inside a model is given and gives back, and how a model is called with a batch."""
 
 import contextlib
+import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -51,6 +52,26 @@ def calls_of(layer: nn.Module) -> Iterator[list[LayerCall]]:
         handle.remove()
 
 
+def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
+    """The module at this path; if there is none, a ValueError with the names that are nearest to it.
+
+    Args:
+        model: any module.
+        argument: name of the argument that holds the path, for the message.
+        path: dotted name, as `model.named_modules()` lists it.
+
+    Example:
+        >>> part_at(nn.Sequential(nn.Linear(2, 1)), "head", "0")
+        Linear(in_features=2, out_features=1, bias=True)
+    """
+    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
+    if path not in names:
+        near = difflib.get_close_matches(str(path), names, n=5, cutoff=0.4) or names[:20]
+        listed = ", ".join(near) or "it has none"
+        raise ValueError(f"{argument} must name a module inside the model, such as {listed}; got {path!r}")
+    return model.get_submodule(path)
+
+
 def device_of(model: nn.Module) -> torch.device | None:
     """The device of a model's weights or buffers; None where it has neither.
 
@@ -59,6 +80,16 @@ def device_of(model: nn.Module) -> torch.device | None:
         (device(type='cpu'), None)
     """
     return next((tensor.device for tensor in [*model.parameters(), *model.buffers()]), None)
+
+
+def argument_names(model: Callable[..., Any]) -> list[str]:
+    """The names of what a model takes, in their order; none where Python cannot tell.
+
+    Example:
+        >>> argument_names(lambda x, mask=None: x)
+        ['x', 'mask']
+    """
+    return list(_arguments(model))
 
 
 def takes_mask_by_name(model: Callable[..., Any]) -> bool:

@@ -1,6 +1,5 @@
 """What goes into a model's pooling layer and what comes out of its head, batch by batch."""
 
-import difflib
 from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
@@ -12,7 +11,8 @@ from crest._base.arrays import Features, StepFlags
 from crest._base.tensors import as_tensor
 from crest.probes.batches import evaluating
 from crest.strangers.batch_parts import BatchKeys, split_batch
-from crest.strangers.calls import LayerCall, answer_to, calls_of
+from crest.strangers.calls import LayerCall, answer_to, calls_of, part_at
+from crest.strangers.implant import Implant
 from crest.strangers.lengths import as_step_mask
 from crest.strangers.slot import PoolingSlot
 
@@ -32,33 +32,13 @@ class Captured(NamedTuple):
     """Whether the model's answer is what the head gave, up to its shape."""
 
 
-def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
-    """The module at this path; if there is none, a ValueError with the names that are nearest to it.
-
-    Args:
-        model: any module.
-        argument: name of the argument that holds the path, for the message.
-        path: dotted name, as `model.named_modules()` lists it.
-
-    Example:
-        >>> part_at(nn.Sequential(nn.Linear(2, 1)), "head", "0")
-        Linear(in_features=2, out_features=1, bias=True)
-    """
-    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
-    if path not in names:
-        near = difflib.get_close_matches(str(path), names, n=5, cutoff=0.4) or names[:20]
-        listed = ", ".join(near) or "it has none"
-        raise ValueError(f"{argument} must name a module inside the model, such as {listed}; got {path!r}")
-    return model.get_submodule(path)
-
-
 def captured(
     model: nn.Module,
     batches: Iterable[Any],
     *,
     pooling: str,
     head: str,
-    slot: PoolingSlot,
+    slot: PoolingSlot | Implant,
     keys: BatchKeys | None = None,
 ) -> Generator[Captured, None, None]:
     """Each batch seen from inside, in evaluation mode and without gradients. The model is not changed.
@@ -70,7 +50,7 @@ def captured(
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each.
         pooling: path of the layer that pools; `forward` calls it once, with features and maybe a mask.
         head: path of the layer that reads the pooled vector, and nothing else.
-        slot: the readout to come, in the pooling layer's calling convention.
+        slot: the readout to come, in the pooling layer's calling convention; or an implant, and then `pooling` gives the features.
         keys: of inputs, targets and mask in dicts; the usual names unless given.
     """
     pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
@@ -85,13 +65,17 @@ def captured(
                     raise ValueError(
                         f"{argument} must name a layer that the model calls once, got {path!r}: {len(calls)} calls"
                     )
-            features, own_mask = _features(pooled[0], slot, pooling)
-            if mask is not None and own_mask is None:
-                raise ValueError(
-                    f"batches have a mask, but the model does not hand one to {pooling!r}: "
-                    "CREST would pool the padding"
-                )
-            answers = _answers(pooled[0], read[0], len(features))
+            if isinstance(slot, Implant):
+                features, own_mask = slot.steps_of(pooled[0].output, mask)
+                answers = read[0].output.reshape(len(features), -1)
+            else:
+                features, own_mask = _features(pooled[0], slot, pooling)
+                if mask is not None and own_mask is None:
+                    raise ValueError(
+                        f"batches have a mask, but the model does not hand one to {pooling!r}: "
+                        "CREST would pool the padding"
+                    )
+                answers = _answers(pooled[0], read[0], len(features))
             direct = not isinstance(answer, Tensor) or _same(answer, answers)
             yield Captured(features, own_mask, targets, answers, direct)
 

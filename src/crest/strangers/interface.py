@@ -1,7 +1,7 @@
 """The pooling interface of somebody's model: the features of each step, and the vector that the head reads."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from crest._base.arrays import Features, Pooled
 from crest.probes.batches import evaluating
-from crest.strangers.capture import part_at
-from crest.strangers.series import Axes, axes_of, first_series, one_vector
+from crest.strangers.calls import part_at
+from crest.strangers.series import Axes, axes_of, one_vector, series_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,30 @@ class Interface:
     """Number of feature channels."""
     activation: str = ""
     """Name of the function in `torch.nn.functional` that stands between the module and the pooling, if one was found."""
-    recurrent: bool = False
-    """Whether the module is a recurrent layer."""
+    token: bool = False
+    """Whether the first step is a class token, which stands for no step of the inputs."""
+    inputs: int = 0
+    """Number of input steps for which there are that many feature steps; 0 for as many."""
+    channels_first: bool = False
+    """Whether the model takes (B, C, T)."""
+    linear: str | None = None
+    """Name of the linear layer that reads the pooled vector, maybe behind the normalisation that is the head here."""
+
+    @property
+    def rate(self) -> float:
+        """Input steps for each step of the features."""
+        steps = self.steps - self.token
+        return (self.inputs or steps) / steps
+
+    @property
+    def stride(self) -> int:
+        """The rate in whole steps, 1 at least."""
+        return max(1, round(self.rate))
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any]) -> "Interface":
+        """What `dataclasses.asdict` gave, also behind JSON, which has no tuples."""
+        return cls(**{**fields, "axes": tuple(fields["axes"])})
 
     def active(self, features: Features) -> Features:
         """The features (B, T', D) as they are pooled."""
@@ -121,10 +143,7 @@ def find_interface(
         named = (
             "no linear layer reads one vector of each trajectory" if head is None else f"{head!r} does not"
         )
-        raise InterfaceError(
-            f"head must name the module that reads the pooled vector (B, D), but {named}; give head= and features=, or "
-            "audit without the pooling interface: features=False"
-        )
+        raise InterfaceError(f"head must name the module that reads the pooled vector (B, D), but {named}")
     # Before which head a candidate for the features was last seen: the first head behind them reads what was pooled.
     for place, call in heads:
         vector = one_vector(call.inputs, rows)
@@ -145,7 +164,8 @@ def find_interface(
         if before:
             number, one, axes = before[-1]
             reader, vector = _normalised(calls[number + 1 : place], call, vector, rows, head)
-            return _described(one, axes, reader, vector)
+            linear = call.name if issubclass(call.kind, nn.Linear) else None
+            return _described(one, axes, reader, vector, steps, channels_first, linear)
     seen = sorted({one.name for one in calls if one.output is not None and one.output.ndim == 3})
     width = one_vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
     if features is None:
@@ -154,7 +174,7 @@ def find_interface(
         asked = f"got {features!r}, {_what_it_gave([one for one in calls if one.name == features])}"
     raise InterfaceError(
         f"features must name a module that gives (B, T', {width}) or (B, {width}, T'), as many channels as the head "
-        f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}. Audit without the pooling interface: features=False"
+        f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}"
     )
 
 
@@ -182,7 +202,15 @@ def _normalised(
     return reader, vector
 
 
-def _described(one: _Seen, axes: Axes, reader: _Seen, vector: Tensor | None) -> Interface:
+def _described(
+    one: _Seen,
+    axes: Axes,
+    reader: _Seen,
+    vector: Tensor | None,
+    inputs: int,
+    channels_first: bool,
+    linear: str | None,
+) -> Interface:
     output = one.output
     if output is None or vector is None:
         raise InterfaceError("features must be a tensor with a time axis")
@@ -196,6 +224,11 @@ def _described(one: _Seen, axes: Axes, reader: _Seen, vector: Tensor | None) -> 
         activation = next(
             (name for name, function in _ACTIVATIONS.items() if pooled_from(function(series))), ""
         )
+    # A class token: one step more than the inputs, or the step that the head reads as it is. Steps that are all the same,
+    # such as those of dead units, are equal to their mean without any token.
+    active = _ACTIVATIONS[activation](series) if activation else series
+    same = torch.equal(active, active[:, :1].expand_as(active))
+    first = not issubclass(one.kind, nn.RNNBase) and not same and torch.equal(active[:, 0], vector)
     return Interface(
         features=one.name,
         head=reader.name,
@@ -203,7 +236,10 @@ def _described(one: _Seen, axes: Axes, reader: _Seen, vector: Tensor | None) -> 
         steps=series.shape[1],
         width=series.shape[2],
         activation=activation,
-        recurrent=issubclass(one.kind, nn.RNNBase),
+        token=series.shape[1] > inputs or first,
+        inputs=inputs,
+        channels_first=channels_first,
+        linear=linear,
     )
 
 
@@ -218,7 +254,7 @@ def captured_interface(
     kept: dict[str, Tensor] = {}
 
     def keep_features(_: nn.Module, __: Any, output: Any) -> None:
-        found = first_series(output)
+        found = series_of(output)[0]
         if found is not None:
             kept["features"] = found.detach().permute(interface.axes).clone()
 
@@ -251,7 +287,7 @@ def _watched(model: nn.Module) -> Iterator[list[_Seen]]:
     def hook(name: str) -> Callable[..., None]:
         def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
             given = next((part.detach() for part in inputs if isinstance(part, Tensor)), None)
-            seen.append(_Seen(name, given, first_series(output), type(module)))
+            seen.append(_Seen(name, given, series_of(output)[0], type(module)))
 
         return keep
 

@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from crest.probes.rates import events_at
+
 ORDER = "the order is (inputs, targets, lengths)"
 """What messages say where something else seems to stand in the place of lengths."""
 
@@ -74,6 +76,30 @@ def lengths_of(mask: Tensor) -> Tensor:
             f"is not in trajectory {int(other[0])}"
         )
     return lengths
+
+
+def valid_at(valid: Tensor, steps: int, rate: float) -> Tensor:
+    """The valid steps (B, steps) of features: those whose stretch of the inputs has no padding, or any valid one if there is none such.
+
+    Args:
+        valid: (B, T), the valid steps of the inputs.
+        steps: of the features.
+        rate: input steps for each step of the features. Where they are fewer than T of them give, the model has cut the padding
+            behind the longest trajectory of the batch.
+
+    Example:
+        >>> valid_at(torch.tensor([[True, True, True, True, True, False]]), 3, 2.0)
+        tensor([[ True,  True, False]])
+        >>> valid_at(torch.tensor([[True, False, False, False]]), 2, 2.0)
+        tensor([[ True, False]])
+    """
+    given = valid.shape[1]
+    if steps * rate < given - rate:
+        longest = int(valid.any(0).nonzero().max()) + 1
+        given = min(given, longest, key=lambda size: abs(steps * rate - size))
+    valid = valid[:, : max(given, steps)]
+    clean = ~events_at(~valid, steps)
+    return torch.where(clean.any(1, keepdim=True), clean, events_at(valid, steps))
 
 
 def padding_note(signals: Tensor, mask: Tensor | None) -> list[str]:
