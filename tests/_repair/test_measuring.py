@@ -7,7 +7,7 @@ from torch import Tensor, nn
 import crest
 from crest._repair.measuring import Yardstick
 from crest.probes.errors import rmse_or_error_rate
-from crest.strangers.batch_forms import JoinedBatches
+from crest.strangers.batch import Batch
 
 
 class Reads(nn.Module):
@@ -30,7 +30,7 @@ def yardstick(inputs: Tensor, targets: Tensor, mask: Tensor | None = None, **cha
         "channels_first": False, "error": rmse_or_error_rate, "kind": "level", "sigma": 6.0, "trajectories": 16,
         "block": 4, "batch_size": 7, "seed": 0, **changes,
     }  # fmt: skip
-    return Yardstick(validation=JoinedBatches(inputs, targets, mask), **options)
+    return Yardstick(validation=Batch(inputs, targets, mask), **options)
 
 
 def test_errors_by_hand_in_evaluation_mode_for_both_orders_of_axes() -> None:

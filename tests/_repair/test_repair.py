@@ -240,7 +240,7 @@ def test_dicts_with_masks_and_channels_last() -> None:
 def test_what_is_found_is_said_and_can_be_given(model: nn.Module) -> None:
     found = crest.repair(model, TRAIN, validation=HELD_OUT, **QUICK)
     assert found.notes == (
-        "Inputs were found to be (B, C, T); channels_first= says otherwise.",
+        "Inputs read as (B, C, T), because the first layer expects 1 channel. Pass channels_first= if that is wrong.",
         "The pooling layer was found at '2'.",
         "The head was found at '4'.",
     )
@@ -448,7 +448,7 @@ def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> No
         ValueError, match=r"^model must give \(B,\), \(B, 1\) or logits \(B, K\), got rows of"
     ):
         crest.repair(nn.Sequential(nn.Conv1d(1, 2, 5)), TRAIN, validation=HELD_OUT, **QUICK)
-    with pytest.raises(ValueError, match=r"^model must give a tensor, got tuple"):
+    with pytest.raises(ValueError, match=r"^model must return a tensor, got tuple: wrap it"):
         crest.repair(nn.LSTM(STEPS, 2), TRAIN, validation=HELD_OUT, channels_first=True, **QUICK)
 
 

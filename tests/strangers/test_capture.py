@@ -4,7 +4,6 @@ from torch import Tensor, nn
 
 import crest
 from crest.strangers import PoolingSlot
-from crest.strangers.calls import part_at
 from crest.strangers.capture import captured
 from packed_made import Unpacked, ragged
 
@@ -70,17 +69,6 @@ def test_a_changed_answer_is_noticed() -> None:
     model = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1), nn.Sigmoid())
     (one,) = seen(model, [(torch.randn(3, 5, 2), torch.zeros(3))], "1", "2")
     assert not one.direct
-
-
-def test_a_path_that_is_wrong_lists_the_nearest_names() -> None:
-    with pytest.raises(
-        ValueError, match=r"^head must name a module inside the model, such as head; got 'heads'"
-    ):
-        part_at(Net(), "head", "heads")
-    with pytest.raises(ValueError, match=r"such as encoder, pool, head; got ''"):
-        part_at(Net(), "pooling", "")
-    with pytest.raises(ValueError, match=r"such as it has none; got 'a'"):
-        part_at(nn.Linear(1, 1), "pooling", "a")
 
 
 class Twice(Net):

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest.strangers.implant import Implant, find_between, implant_readout
-from crest.strangers.interface import Interface
+from crest.strangers.batch import Batch
+from crest.strangers.implant import Implant, implant_readout
+from crest.strangers.interface import Interface, find_interface
 from crest.strangers.lengths import mask_from
+from crest.strangers.model import StrangerModel
 from packed_made import ragged
 from pooled_in_a_line import (  # fmt: skip
     PLAIN,
@@ -34,7 +36,8 @@ RAGGED, _, LENGTHS = ragged(6)
 
 
 def found_in(model: nn.Module, x: Tensor = X, mask: Tensor | None = None) -> Interface:
-    return find_between(model, None, x, mask, channels_first=x.shape[1] < x.shape[2])
+    first = x.shape[1] < x.shape[2]
+    return find_interface(StrangerModel(model, first), Batch(x, None, mask, channels_first=first))
 
 
 def with_crest(kind: type[nn.Module], x: Tensor = X, mask: Tensor | None = None, **options: Any) -> nn.Module:
@@ -234,8 +237,8 @@ def test_what_does_not_fit_is_said_in_one_sentence() -> None:
         model(X)
     with pytest.raises(ValueError, match=r"^model must be called as model\(x\)"):
         with_crest(Strided).forward(X)
-    with pytest.raises(ValueError, match="^features must name a module inside the model"):
+    with pytest.raises(ValueError, match=r"^features must name a module inside the model"):
         implant_readout(made(Strided), crest.MeanReadout(), replace(found, features="third"))
     behind = nn.Sequential(nn.Conv1d(1, WIDTH, 3), nn.Sequential(nn.Linear(WIDTH, 1)))
-    with pytest.raises(ValueError, match="^head must name a layer, got '1': Sequential"):
+    with pytest.raises(ValueError, match=r"^head must name a layer, got '1': Sequential"):
         implant_readout(behind, crest.MeanReadout(), replace(found, features="0", head="1"))

@@ -15,8 +15,8 @@ from crest._base.doors import door
 from crest.background import SIGMA
 from crest.probes.batches import BATCH
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
-from crest.strangers.batch_parts import BatchKeys
-from crest.strangers.calls import part_at
+from crest.strangers.batch import BatchKeys
+from crest.strangers.model import part_at
 
 # One code under two names, with classes of their own.
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from crest._base.arrays import StepMask, StepScores
 from crest.background import interpolate_out
@@ -12,9 +12,10 @@ from crest.probes.batches import batches_of
 from crest.probes.credit import credit_shares, step_scores
 from crest.probes.rates import events_at
 from crest.readouts.crest import CrestReadout
-from crest.strangers.asked import Asked
+from crest.strangers.batch import Batch
 from crest.strangers.interface import Interface, captured_interface
 from crest.strangers.lengths import valid_at
+from crest.strangers.model import StrangerModel
 
 # A budget at its limit is there up to rounding. our choice: docs/choices.md#audit
 _ROUNDING = 1e-3
@@ -61,12 +62,12 @@ class Readings:
         return float(known.nanmean()), float(chance.mean())
 
 
-def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
+def readings(stranger: StrangerModel, batch: Batch, interface: Interface) -> Readings:
     """The readings of all trajectories, batch by batch; of the features only scores and profiles are kept.
 
     Args:
-        model: any module, in evaluation mode.
-        asked: what it is asked about.
+        stranger: any module, in evaluation mode.
+        batch: what it is asked about.
         interface: where its features and its pooled vector are.
 
     Raises:
@@ -74,17 +75,17 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
     """
     scores, profiles, masks = [], [], []
     readout = CrestReadout(run_up=0)
-    beside = 0 if asked.mask is None else 1
-    batches = batches_of(asked.inputs, asked.mask, asked.valid, size=max(1, asked.batch_size - beside))
-    with captured_interface(model, interface) as last:
+    beside = 0 if batch.mask is None else 1
+    batches = batches_of(batch.signals, batch.mask, batch.valid, size=max(1, stranger.size - beside))
+    with captured_interface(stranger, interface) as last:
         for x, given, present in batches:
             if given is None:
-                asked.ask(x)
+                stranger(x)
             else:
                 # With a trajectory of zeros that has no padding, features that are packed, or cut to the longest of a batch,
                 # have as many steps in each batch.
                 full, everywhere = torch.zeros_like(x[:1]), torch.ones_like(given[:1])
-                asked.ask(torch.cat([x, full]), torch.cat([given, everywhere]))
+                stranger(torch.cat([x, full]), torch.cat([given, everywhere]))
             features, pooled = (part[: len(x)].float().cpu() for part in last())
             for what, part in (("from", features), ("in what is read by", pooled)):
                 if not bool(torch.isfinite(part).all()):
@@ -113,27 +114,28 @@ class Deletion:
     """Without as many steps elsewhere."""
 
 
-def deletions(asked: Asked, core: StepMask, *, seed: int) -> Deletion | None:
+def deletions(stranger: StrangerModel, batch: Batch, core: StepMask, *, seed: int) -> Deletion | None:
     """The change of the answers without the core, and without the same stretches moved elsewhere.
 
     None where the answers do not vary.
 
     Args:
-        asked: what the model is asked about.
+        stranger: any model.
+        batch: what it is asked about.
         core: (N, T), the steps of the core.
         seed: of where the stretches are moved to.
     """
     generator = torch.Generator().manual_seed(seed)
     moved = torch.stack(
-        [_elsewhere(row, there, generator) for row, there in zip(core, asked.valid, strict=True)]
+        [_elsewhere(row, there, generator) for row, there in zip(core, batch.valid, strict=True)]
     )
 
     def answers(removed: StepMask | None) -> Tensor:
         found = []
-        for x, given, gone in batches_of(asked.signals, asked.mask, removed, size=asked.batch_size):
+        for x, given, gone in batches_of(batch.signals, batch.mask, removed, size=stranger.size):
             left = x if gone is None else interpolate_out(x, gone, given).to(x.dtype)
-            found.append(asked.function(left) if given is None else asked.function(left, given))
-        joined = torch.cat(found).detach().reshape(len(asked.signals), -1).double().cpu()
+            found.append(stranger(left, given))
+        joined = torch.cat(found).detach().reshape(len(batch), -1).double().cpu()
         return joined - joined.mean(1, keepdim=True) if joined.shape[1] > 1 else joined
 
     own = answers(None)

@@ -11,17 +11,17 @@ from crest._base.doors import door
 from crest.readouts.crest import CrestReadout
 from crest.remedies.high_pass import HighPass
 from crest.remedies.reanchored import BudgetChoice
-from crest.strangers.calls import (
+from crest.strangers.implant import implant_readout
+from crest.strangers.interface import Interface
+from crest.strangers.lengths import lengths_of, mask_from
+from crest.strangers.replacing import replace_pooling
+from crest.strangers.signature import (
     length_argument,
     names_mask,
     require_valid_steps,
     step_argument,
     takes_mask_by_name,
 )
-from crest.strangers.implant import implant_readout
-from crest.strangers.interface import Interface
-from crest.strangers.lengths import lengths_of, mask_from
-from crest.strangers.replacing import replace_pooling
 from crest.strangers.slot import Layout
 
 

@@ -15,11 +15,11 @@ from crest._repair.structure import Structure
 from crest._repair.treatments import Treatment
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
-from crest.strangers.batch_forms import BatchForm, ChangedBatches, TrainingParts
-from crest.strangers.conventions import known_convention, seen_convention
-from crest.strangers.finding import find_head, find_pooling, find_stride
-from crest.strangers.implant import find_between
-from crest.strangers.interface import Interface, InterfaceError
+from crest.strangers.batch import Batch
+from crest.strangers.batch_forms import BatchForm, ChangedBatches
+from crest.strangers.interface import Interface
+from crest.strangers.model import StrangerModel
+from crest.strangers.pooling import find_place
 from crest.strangers.slot import Layout
 
 Fit: TypeAlias = Callable[[nn.Module, Iterable[Any]], Any]
@@ -73,7 +73,7 @@ class Workshop:
     """To train on."""
     form: BatchForm
     """Of the batches."""
-    first: TrainingParts
+    first: Batch
     """Some batch, to look at the model with."""
     channels_first: bool
     """Whether the model takes (B, C, T)."""
@@ -98,57 +98,33 @@ class Workshop:
     """Where features and head are, if a line of `forward` pools."""
 
     def __post_init__(self) -> None:
-        found = self.pooling or find_pooling(self.model)
-        refused: ValueError | None = None
-        if found is not None:
-            try:
-                self._look_at(found)
-            except ValueError as error:
-                refused = error
-            else:
-                return
+        """See on the first batch where CREST can stand, and what reads it."""
+        batch = replace(self.first, channels_first=self.channels_first)
+        stranger = StrangerModel(self.model, self.channels_first)
         try:
-            self.interface = find_between(
-                self.model, self.pooling, self.first.inputs, self.first.mask, head=self.head, channels_first=self.channels_first
-            )  # fmt: skip
-        except InterfaceError as unknown:
-            if refused is not None and self.pooling is not None:
-                raise refused from unknown
-            # Nobody named this layer, so it is no error of the user's.
-            self._no_pooling += (
-                f" What was found is of no use: {refused}." if refused else f" By itself: {unknown}."
+            found = find_place(
+                stranger, batch, self.pooling, head=self.head, layout=self.layout, keepdim=self.keepdim
             )
+        except ValueError as unknown:
+            if self.pooling is not None:
+                raise
+            # The user named no layer, so it is no error of theirs.
+            self._no_pooling = f"{_NO_POOLING} What was found is of no use: {unknown}."
             return
-        self._tell(f"A line of `forward` pools the {self.interface}.", self.interface.stride)
-        self.head = self.interface.linear
-
-    def _tell(self, found: str, stride: int) -> None:
-        """Note what was found, and count CREST's constants in steps of the inputs."""
-        self.notes += [found] if found else []
-        self.stride = stride
-        if stride > 1:
+        if isinstance(found, Interface):
+            self.interface = found
+            self.notes.append(f"A line of `forward` pools the {found}.")
+        else:
+            self.notes += [] if self.pooling else [f"The pooling layer was found at {found.path!r}."]
+            self.pooling, self.layout, self.keepdim = found.path, found.layout, found.keepdim
+        self.stride = found.stride
+        if self.stride > 1:
             self.notes.append(
-                f"Features have a step for {stride} of the inputs; CREST's constants count those of the inputs."
+                f"Features have a step for {self.stride} of the inputs; CREST's constants count those of the inputs."
             )
-
-    def _look_at(self, pooling: str) -> None:
-        """See on the first batch how the pooling layer is called, and what reads it."""
-        inputs, targets, mask = self.first
-        known = known_convention(self.model.get_submodule(pooling), pooling, "pooling")
-        layout, keepdim = self.layout, self.keepdim
-        if known is not None:
-            layout, keepdim = layout or known.layout, known.keepdim if keepdim is None else keepdim
-        self.layout, self.keepdim = seen_convention(
-            self.model, pooling, (inputs, targets, mask), layout=layout, keepdim=keepdim, argument="pooling"
-        )
-        steps = inputs.shape[2 if self.channels_first else 1]
-        stride = find_stride(self.model, pooling, self.layout, inputs, mask, steps=steps)
-        self._tell("" if self.pooling else f"The pooling layer was found at {pooling!r}.", stride)
-        self.pooling = pooling
-        if self.head is None:
-            self.head = find_head(self.model, pooling, inputs, mask)
-            if self.head is not None:
-                self.notes.append(f"The head was found at {self.head!r}.")
+        if self.head is None and found.linear is not None:
+            self.head = found.linear
+            self.notes.append(f"The head was found at {self.head!r}.")
 
     def lacks(self, treatment: Treatment) -> str | None:
         """What is missing for this remedy; None if nothing is."""
@@ -220,8 +196,8 @@ class Workshop:
             raise ValueError("pooling and head must be known for re-anchoring")
 
         def as_tuple(batch: Any) -> tuple[Any, ...]:
-            parts = self.form.parts(batch, "train_batches")
-            return tuple(part for part in parts if part is not None)
+            found = self.form.parts(batch, "train_batches")
+            return tuple(part for part in (found.inputs, found.targets, found.mask) if part is not None)
 
         return reanchor(
             model,

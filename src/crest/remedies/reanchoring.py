@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,12 +16,12 @@ from crest.readouts.crest import CrestReadout
 from crest.remedies.reanchored import BudgetChoice, Reanchored, TriedBudget
 from crest.remedies.ridge import RidgeFit, fit_ridge
 from crest.strangers import Layout, PoolingSlot, replace_pooling, slot_for
-from crest.strangers.batch_parts import BatchKeys, as_batches, parts_of
-from crest.strangers.calls import part_at
-from crest.strangers.capture import Captured, captured
-from crest.strangers.conventions import is_known_pooling
-from crest.strangers.implant import Implant, find_between, implant_readout
-from crest.strangers.interface import Interface, InterfaceError
+from crest.strangers.batch import BatchKeys, as_batches, read_batch
+from crest.strangers.capture import InnerBatch, captured
+from crest.strangers.implant import Implant, implant_readout
+from crest.strangers.interface import Interface
+from crest.strangers.model import StrangerModel, find_channels_first, part_at
+from crest.strangers.pooling import find_place, is_known_pooling
 
 CANDIDATE_BUDGETS: tuple[BudgetChoice, ...] = ("pooled", "trajectory", 0.05, 0.1, 0.2)
 """Budgets that `reanchor` tries. Our choice: docs/choices.md#reanchoring"""
@@ -108,7 +109,7 @@ def reanchor(
         slot = Implant(readouts[0], between, model)
 
     # Closed at once where something is refused: until then the model has hooks and is in evaluation mode.
-    def one_pass() -> contextlib.closing[Generator[Captured, None, None]]:
+    def one_pass() -> contextlib.closing[Generator[InnerBatch, None, None]]:
         return contextlib.closing(captured(model, batches, pooling=path, head=head, slot=slot, keys=keys))
 
     # Whatever a readout remembers from calibration, all budgets learn it in one pass.
@@ -151,17 +152,18 @@ def _between(
     if is_known_pooling(model.get_submodule(path)):
         return None
     batch = next(iter(batches), None)
-    if batch is None:
-        return None
-    inputs, _, mask = parts_of(batch, keys=keys)
     try:
-        return find_between(model, path, inputs, mask, head=head)
-    except InterfaceError:
+        some = read_batch(batch, keys=keys)
+        first = bool(find_channels_first(model, some.inputs, some.mask))
+        found = find_place(StrangerModel(model, first), replace(some, channels_first=first), path, head=head)
+    except ValueError:
+        # What is wrong is told by the layer itself, or by the batches.
         return None
+    return found if isinstance(found, Interface) else None
 
 
 def _pooled(
-    readouts: Sequence[CrestReadout], passing: Iterable[Captured]
+    readouts: Sequence[CrestReadout], passing: Iterable[InnerBatch]
 ) -> tuple[list[Tensor], Tensor, Tensor, bool]:
     """The pooled vectors (N, D) of each readout, the targets, the model's own answers, and whether these are the head's."""
     vectors: list[list[Tensor]] = [[] for _ in readouts]

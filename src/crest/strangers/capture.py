@@ -9,15 +9,14 @@ from torch import Tensor, nn
 
 from crest._base.arrays import Features, StepFlags
 from crest._base.tensors import as_tensor
-from crest.probes.batches import evaluating
-from crest.strangers.batch_parts import BatchKeys, split_batch
-from crest.strangers.calls import LayerCall, answer_to, calls_of, part_at
+from crest.strangers.batch import BatchKeys, split_batch
 from crest.strangers.implant import Implant
 from crest.strangers.lengths import as_step_mask
+from crest.strangers.model import LayerCall, StrangerModel, calls_of, part_at
 from crest.strangers.slot import PoolingSlot
 
 
-class Captured(NamedTuple):
+class InnerBatch(NamedTuple):
     """One batch, seen from inside of the model."""
 
     features: Features
@@ -40,26 +39,27 @@ def captured(
     head: str,
     slot: PoolingSlot | Implant,
     keys: BatchKeys | None = None,
-) -> Generator[Captured, None, None]:
+) -> Generator[InnerBatch, None, None]:
     """Each batch seen from inside, in evaluation mode and without gradients. The model is not changed.
 
     Inputs and masks move to the model's device.
 
     Args:
-        model: called with the inputs, and with the mask where a batch has one, as `called_with` does.
+        model: called with the inputs, and with the mask where a batch has one, as `StrangerModel` does.
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each.
         pooling: path of the layer that pools; `forward` calls it once, with features and maybe a mask.
         head: path of the layer that reads the pooled vector, and nothing else.
         slot: the readout to come, in the pooling layer's calling convention; or an implant, and then `pooling` gives the features.
         keys: of inputs, targets and mask in dicts; the usual names unless given.
     """
+    stranger = StrangerModel(model)
     pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
-    with evaluating(model), calls_of(pools) as pooled, calls_of(heads) as read:
+    with stranger.quiet(), calls_of(pools) as pooled, calls_of(heads) as read:
         for batch in batches:
             inputs, targets, mask = _parts(batch, keys)
             pooled.clear()
             read.clear()
-            answer = answer_to(model, inputs, mask)
+            answer = stranger.raw(inputs, mask)
             for argument, path, calls in (("pooling", pooling, pooled), ("head", head, read)):
                 if len(calls) != 1:
                     raise ValueError(
@@ -77,7 +77,7 @@ def captured(
                     )
                 answers = _answers(pooled[0], read[0], len(features))
             direct = not isinstance(answer, Tensor) or _same(answer, answers)
-            yield Captured(features, own_mask, targets, answers, direct)
+            yield InnerBatch(features, own_mask, targets, answers, direct)
 
 
 def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Any, Tensor, Any]:

@@ -1,7 +1,6 @@
 """A readout between features and head of a model that pools in a line of its `forward`; its code stays as it is."""
 
 import threading
-from functools import partial
 from typing import Any
 
 import torch
@@ -9,19 +8,11 @@ from torch import Tensor, nn
 
 from crest._base.arrays import Features, Pooled, StepFlags, StepMask
 from crest.readouts.base import Readout
-from crest.strangers.axes import find_channels_first
-from crest.strangers.calls import (
-    answer_to,
-    argument_names,
-    length_argument,
-    part_at,
-    require_valid_steps,
-    step_argument,
-)
-from crest.strangers.finding import find_pooling
-from crest.strangers.interface import Interface, InterfaceError, find_interface
+from crest.strangers.interface import Interface
 from crest.strangers.lengths import valid_at
+from crest.strangers.model import part_at
 from crest.strangers.series import one_vector, series_of
+from crest.strangers.signature import argument_names, length_argument, require_valid_steps, step_argument
 
 _NAME = "crest_implant"
 """Under this name the head holds the implant, so that readout and running averages are in the model's state."""
@@ -154,7 +145,7 @@ class Implant(nn.Module):
         return {name: value for name, value in self.__dict__.items() if name != "_call"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._call = threading.local()
 
 
@@ -207,37 +198,3 @@ def implant_readout(model: nn.Module, readout: Readout, interface: Interface) ->
     head.add_module(_NAME, implant)
     implant.attach(model)
     return model
-
-
-def find_between(
-    model: nn.Module,
-    path: str | None,
-    inputs: Tensor,
-    mask: Tensor | None = None,
-    *,
-    head: str | None = None,
-    channels_first: bool | None = None,
-) -> Interface:
-    """Where features and head are if a line of `forward` pools what the module at `path` gives.
-
-    Args:
-        model: any module.
-        path: of the features' module, if it is known.
-        inputs: some batch.
-        mask: (B, T) of the batch.
-        head: path of the module that reads the pooled vector, if it is known.
-        channels_first: whether the inputs are (B, C, T); found unless given.
-
-    Raises:
-        InterfaceError: They do not fit.
-    """
-    layer = find_pooling(model)
-    if layer is not None and _NAME not in layer:
-        raise InterfaceError(f"features and head have a pooling layer between them, {layer!r}: name that")
-    if channels_first is None:
-        channels_first = bool(find_channels_first(model, inputs, mask))
-    few = inputs[:2], None if mask is None else torch.ones_like(mask[:2])
-    return find_interface(
-        model, partial(answer_to, model), *few, steps=inputs.shape[2 if channels_first else 1], features=path,
-        head=head, channels_first=channels_first,
-    )  # fmt: skip

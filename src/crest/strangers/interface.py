@@ -2,15 +2,15 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from crest._base.arrays import Features, Pooled
-from crest.probes.batches import evaluating
-from crest.strangers.calls import part_at
+from crest.strangers.batch import Batch
+from crest.strangers.model import StrangerModel, part_at
 from crest.strangers.series import Axes, axes_of, one_vector, series_of
 
 
@@ -86,7 +86,7 @@ class InterfaceError(ValueError):
     """A model whose features and pooled vector were not found; the message says what to give."""
 
 
-class _Seen(NamedTuple):
+class _ModuleCall(NamedTuple):
     name: str
     inputs: Tensor | None
     output: Tensor | None
@@ -94,15 +94,7 @@ class _Seen(NamedTuple):
 
 
 def find_interface(
-    model: nn.Module,
-    ask: Callable[..., Tensor],
-    inputs: Tensor,
-    mask: Tensor | None = None,
-    *,
-    steps: int,
-    features: str | None = None,
-    head: str | None = None,
-    channels_first: bool = False,
+    stranger: StrangerModel, batch: Batch, *, features: str | None = None, head: str | None = None
 ) -> Interface:
     """Where the features and the pooled vector are: as named, or found from one call of the model.
 
@@ -112,26 +104,32 @@ def find_interface(
     activation gives that input, the activation counts as part of the features.
 
     Args:
-        model: any module.
-        ask: the model as a function, from `crest.strangers.asking.asker`.
-        inputs: a few trajectories, as the model takes them.
-        mask: (B, T), where the model takes one.
-        steps: T of the inputs.
+        stranger: a module. Its order of the axes decides where steps and channels are equally many.
+        batch: some trajectories, as it takes them.
         features: name of a module, where it is known.
         head: name of a module, where it is known.
-        channels_first: whether the model takes (B, C, T): decides where steps and channels are equally many.
 
     Example:
         >>> model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
-        >>> inputs = torch.randn(2, 1, 32)
-        >>> print(find_interface(model, lambda x, mask=None: model(x), inputs, steps=32))
+        >>> stranger = StrangerModel(model, channels_first=True)
+        >>> print(find_interface(stranger, Batch(torch.randn(2, 1, 32), channels_first=True)))
         features of '0', (B, D, T) with T = 30 and D = 4, read by '3'
     """
+    model = stranger.model
+    assert isinstance(model, nn.Module)
     for argument, name in (("features", features), ("head", head)):
         if name is not None:
             part_at(model, argument, name)
-    with evaluating(model), _watched(model) as calls:
-        ask(inputs, mask)
+    few, channels_first = batch.first(2), stranger.channels_first
+    inputs, mask, steps = few.inputs, few.mask, batch.inputs.shape[2 if channels_first else 1]
+    if mask is not None:
+        # All steps count as valid here: a model that packs its features, or cuts off the padding, shows all of them then.
+        inputs, mask = (
+            torch.where(mask.bool().unsqueeze(1 if channels_first else 2), inputs, 0),
+            torch.ones_like(mask),
+        )
+    with stranger.quiet(), _watched(model) as calls:
+        stranger.raw(inputs, mask)
     rows = len(inputs)
     heads = [
         (place, call)
@@ -165,7 +163,8 @@ def find_interface(
             number, one, axes = before[-1]
             reader, vector = _normalised(calls[number + 1 : place], call, vector, rows, head)
             linear = call.name if issubclass(call.kind, nn.Linear) else None
-            return _described(one, axes, reader, vector, steps, channels_first, linear)
+            found = _described(one, axes, reader, vector, steps)
+            return replace(found, channels_first=channels_first, linear=linear)
     seen = sorted({one.name for one in calls if one.output is not None and one.output.ndim == 3})
     width = one_vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
     if features is None:
@@ -178,7 +177,7 @@ def find_interface(
     )
 
 
-def _what_it_gave(calls: list[_Seen]) -> str:
+def _what_it_gave(calls: list[_ModuleCall]) -> str:
     """What is wrong with a module that gives no features."""
     if not calls:
         return "which the model does not call"
@@ -187,8 +186,8 @@ def _what_it_gave(calls: list[_Seen]) -> str:
 
 
 def _normalised(
-    between: list[_Seen], reader: _Seen, vector: Tensor | None, rows: int, head: str | None
-) -> tuple[_Seen, Tensor | None]:
+    between: list[_ModuleCall], reader: _ModuleCall, vector: Tensor | None, rows: int, head: str | None
+) -> tuple[_ModuleCall, Tensor | None]:
     """The first normalisation of one vector between features and head, if there is one: what is pooled goes into it."""
     for call in between if head is None else ():
         found = one_vector(call.inputs, rows)
@@ -203,13 +202,7 @@ def _normalised(
 
 
 def _described(
-    one: _Seen,
-    axes: Axes,
-    reader: _Seen,
-    vector: Tensor | None,
-    inputs: int,
-    channels_first: bool,
-    linear: str | None,
+    one: _ModuleCall, axes: Axes, reader: _ModuleCall, vector: Tensor | None, inputs: int
 ) -> Interface:
     output = one.output
     if output is None or vector is None:
@@ -238,14 +231,12 @@ def _described(
         activation=activation,
         token=series.shape[1] > inputs or first,
         inputs=inputs,
-        channels_first=channels_first,
-        linear=linear,
     )
 
 
 @contextlib.contextmanager
 def captured_interface(
-    model: nn.Module, interface: Interface
+    stranger: StrangerModel, interface: Interface
 ) -> Iterator[Callable[[], tuple[Features, Pooled]]]:
     """Inside the block, a function that gives features (B, T', D) and pooled vectors (B, D) of the last call.
 
@@ -268,6 +259,8 @@ def captured_interface(
         kept.clear()
         return features, pooled
 
+    model = stranger.model
+    assert isinstance(model, nn.Module)
     handles = [
         model.get_submodule(interface.features).register_forward_hook(keep_features),
         model.get_submodule(interface.head).register_forward_pre_hook(keep_pooled),
@@ -280,14 +273,14 @@ def captured_interface(
 
 
 @contextlib.contextmanager
-def _watched(model: nn.Module) -> Iterator[list[_Seen]]:
+def _watched(model: nn.Module) -> Iterator[list[_ModuleCall]]:
     """The calls of all modules inside the block, in the order in which they end."""
-    seen: list[_Seen] = []
+    seen: list[_ModuleCall] = []
 
     def hook(name: str) -> Callable[..., None]:
         def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
             given = next((part.detach() for part in inputs if isinstance(part, Tensor)), None)
-            seen.append(_Seen(name, given, series_of(output)[0], type(module)))
+            seen.append(_ModuleCall(name, given, series_of(output)[0], type(module)))
 
         return keep
 

@@ -4,15 +4,18 @@ import bisect
 import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
-from torch.utils.data import Dataset, IterableDataset
+from torch.utils.data import BatchSampler, Dataset, IterableDataset, SequentialSampler
 
-from crest._base.tensors import as_tensor
+from crest._base.arguments import require
+from crest._base.arrays import valid_steps
+from crest._base.tensors import as_flags, as_per_trajectory, as_tensor, require_finite
 from crest.strangers.lengths import ORDER, mask_from
 
 BatchKeys: TypeAlias = tuple[str, str, str]
@@ -29,15 +32,81 @@ _LENGTHS = "lengths"
 _FORMS = "(inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts"
 
 
-class BatchParts(NamedTuple):
-    """What a batch holds, as tensors without gradients."""
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some trajectories: what a batch holds, or several batches together, as tensors without gradients.
+
+    Example:
+        >>> batch = read_batch((torch.zeros(2, 1, 5), [1.0, 2.0]))
+        >>> len(batch), batch.targets, replace(batch, channels_first=True).signals.shape
+        (2, tensor([1., 2.]), torch.Size([2, 5, 1]))
+    """
 
     inputs: Tensor
-    """(B, T, C), or (B, C, T)."""
-    targets: Tensor | None
+    """(B, T, C), or (B, C, T): as the model takes them."""
+    targets: Tensor | None = None
     """A row for each trajectory."""
-    mask: Tensor | None
-    """(B, T), True on valid steps."""
+    mask: Tensor | None = None
+    """(B, T), True on valid steps; None if all are."""
+    sizes: tuple[int, ...] = ()
+    """How many trajectories each of the batches had that were joined."""
+    channels_first: bool | None = None
+    """Whether the inputs are (B, C, T), if that is known; None counts as (B, T, C)."""
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def signals(self) -> Tensor:
+        """(B, T, C)."""
+        return self.inputs.mT if self.channels_first else self.inputs
+
+    @property
+    def valid(self) -> Tensor:
+        """(B, T): all steps without a mask."""
+        return valid_steps(self.mask, self.signals[..., 0])
+
+    def first(self, rows: int) -> "Batch":
+        """The first rows."""
+        targets, mask = (None if part is None else part[:rows] for part in (self.targets, self.mask))
+        return replace(self, inputs=self.inputs[:rows], targets=targets, mask=mask)
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> "Batch":
+        """On this device; the inputs in this precision."""
+        targets, mask = (None if part is None else part.to(device) for part in (self.targets, self.mask))
+        return replace(self, inputs=self.inputs.to(device, dtype), targets=targets, mask=mask)
+
+    def checked(self, of: str = "") -> "Batch":
+        """The same with flags for a mask and targets (B,), if all of them are finite at valid steps; else a ValueError.
+
+        Args:
+            of: what messages add to inputs and targets, such as " of field".
+        """
+        mask = None if self.mask is None else as_flags("mask", self.mask, self.signals)
+        require_finite(f"inputs{of}", self.signals, mask, place=self.place)
+        targets = self.targets
+        if targets is not None:
+            targets = as_per_trajectory(f"targets{of} must be", targets, len(self))
+            require_finite(f"targets{of}", targets, place=self.place)
+        return replace(self, mask=mask, targets=targets)
+
+    def place(self, index: Sequence[int]) -> str:
+        """Where a value of signals (B, T, C), or of targets, is in the batches as they came, for a message.
+
+        Example:
+            >>> Batch(torch.zeros(8, 1, 99), sizes=(4, 4), channels_first=True).place([5, 70, 0])
+            'index [1, 0, 70] of (B, C, T) in batch 1'
+        """
+        trajectory, *inside = index
+        ends = list(itertools.accumulate(self.sizes))
+        batch = bisect.bisect_right(ends, trajectory)
+        own = [
+            trajectory - (ends[batch - 1] if batch else 0),
+            *(inside[::-1] if self.channels_first else inside),
+        ]
+        known = inside and self.channels_first is not None
+        letters = f" of {'(B, C, T)' if self.channels_first else '(B, T, C)'}" if known else ""
+        return f"index {own}{letters}{f' in batch {batch}' if len(self.sizes) > 1 else ''}"
 
 
 def as_batches(brought: Any, argument: str = "batches") -> Iterable[Any]:
@@ -67,7 +136,7 @@ def split_batch(batch: Any, argument: str = "batches", keys: BatchKeys | None = 
     """Inputs, targets and mask (or lengths) of a batch as they came, whatever they are; None for those that are not there.
 
     Args:
-        batch: as in `parts_of`.
+        batch: as in `read_batch`.
         argument: what messages call the batches.
         keys: of inputs, targets and mask in a dict; the usual names unless given.
 
@@ -85,14 +154,14 @@ def split_batch(batch: Any, argument: str = "batches", keys: BatchKeys | None = 
     return inputs, targets, mask
 
 
-def parts_of(
+def read_batch(
     batch: Any,
     argument: str = "batches",
     keys: BatchKeys | None = None,
     *,
     channels_first: bool | None = None,
-) -> BatchParts:
-    """The parts of one batch; a ValueError that names the argument where they cannot be told.
+) -> Batch:
+    """One batch; a ValueError that names the argument where they cannot be told.
 
     Args:
         batch: inputs; inputs, targets and maybe a mask or lengths in a tuple or list; or a dict.
@@ -101,9 +170,9 @@ def parts_of(
         channels_first: whether the inputs are (B, C, T), where that is known, for lengths.
 
     Example:
-        >>> parts_of({"signal": torch.zeros(2, 5, 1), "wear": np.ones(2)}, keys=("signal", "wear", "valid")).targets
+        >>> read_batch({"signal": torch.zeros(2, 5, 1), "wear": np.ones(2)}, keys=("signal", "wear", "valid")).targets
         tensor([1., 1.], dtype=torch.float64)
-        >>> parts_of((torch.zeros(2, 3, 1), torch.ones(2), torch.tensor([3, 1]))).mask.tolist()
+        >>> read_batch((torch.zeros(2, 3, 1), torch.ones(2), torch.tensor([3, 1]))).mask.tolist()
         [[True, True, True], [True, False, False]]
     """
     found = split_batch(batch, argument, keys)
@@ -134,7 +203,7 @@ def parts_of(
         if not isinstance(batch, Mapping):
             _require_order(inputs, targets, mask, argument)
         mask = mask_from(mask, inputs, argument, channels_first)
-    return BatchParts(inputs, targets, mask)
+    return Batch(inputs, targets, mask, channels_first=channels_first)
 
 
 def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argument: str) -> None:
@@ -158,32 +227,6 @@ def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argu
         raise ValueError(f"{argument} seem to hold (inputs, lengths, targets); {ORDER}")
 
 
-def place_in_batches(
-    index: Sequence[int], sizes: Sequence[int] = (), channels_first: bool | None = None
-) -> str:
-    """Where a value of joined trajectories is in the batches that they came in, for a message.
-
-    Args:
-        index: in (N, T, C), or (N,).
-        sizes: how many trajectories each batch has.
-        channels_first: whether the batches have (B, C, T); None where the index has the order of the batches already.
-
-    Example:
-        >>> place_in_batches([5, 70, 0], [4, 4], channels_first=True)
-        'index [1, 0, 70] of (B, C, T) in batch 1'
-    """
-    trajectory, *inside = index
-    ends = list(itertools.accumulate(sizes))
-    batch = bisect.bisect_right(ends, trajectory)
-    own = [trajectory - (ends[batch - 1] if batch else 0), *(inside[::-1] if channels_first else inside)]
-    letters = (
-        f" of {'(B, C, T)' if channels_first else '(B, T, C)'}"
-        if inside and channels_first is not None
-        else ""
-    )
-    return f"index {own}{letters}{f' in batch {batch}' if len(sizes) > 1 else ''}"
-
-
 def input_key(batch: Mapping[str, Any], keys: BatchKeys | None) -> str:
     """The key of a dict under which its inputs are.
 
@@ -204,48 +247,111 @@ def label_keys(keys: BatchKeys | None) -> set[str]:
     return {*_NAMES["targets"], *_NAMES["mask"], _LENGTHS} if keys is None else set(keys[1:])
 
 
-def padded_alike(all_parts: Sequence[BatchParts], argument: str = "batches") -> list[BatchParts]:
-    """The same batches with as many steps as the longest one, zeros and an unset mask behind; they need masks for that.
+def joined(batches: Sequence[Batch], argument: str = "batches", most: int | None = None) -> Batch:
+    """All trajectories of the batches, with as many steps as the longest; shorter ones need masks to be padded.
 
     Args:
-        all_parts: batches whose inputs are all (B, T, C) or all (B, C, T): the axis in which they differ is that of time.
+        batches: whose inputs are all (B, T, C) or all (B, C, T): the axis in which they differ is that of time.
         argument: what messages call the batches.
+        most: how many trajectories are kept; None for all.
 
     Example:
-        >>> short, long = (BatchParts(torch.ones(1, T, 2), None, torch.ones(1, T)) for T in (3, 5))
-        >>> [parts.mask.sum().item() for parts in padded_alike([short, long])]
-        [3.0, 5.0]
+        >>> short, long = (Batch(torch.ones(1, T, 2), None, torch.ones(1, T)) for T in (3, 5))
+        >>> joined([short, long]).mask.sum(1)
+        tensor([3., 5.])
     """
-    if len({parts.mask is None for parts in all_parts}) > 1:
-        raise ValueError(f"{argument} must hold a mask in every batch or in none")
-    shapes = {tuple(parts.inputs.shape[1:]) for parts in all_parts}
-    if len(shapes) <= 1:
-        return list(all_parts)
+    for part, got in (
+        ("mask", "must hold a mask in every batch or in none"),
+        ("targets", "must all hold the same parts: some have targets, some have none"),
+    ):
+        if len({getattr(one, part) is None for one in batches}) > 1:
+            raise ValueError(f"{argument} {got}")
+    shapes = {tuple(one.inputs.shape[1:]) for one in batches}
     axes = [axis for axis in (1, 2) if len({shape[axis - 1] for shape in shapes}) > 1]
-    sizes = sorted({parts.inputs.shape[axes[0]] for parts in all_parts})
     if len(axes) > 1:
         first, other = sorted(shapes)[:2]
         raise ValueError(
             f"{argument} must hold inputs that differ in their steps alone, got {first} and {other}"
         )
-    if all_parts[0].mask is None:
-        raise ValueError(
-            f"{argument} must hold windows of one length, or masks, got {sizes[0]} to {sizes[-1]} steps"
-        )
-    return [_longer(parts, axes[0], sizes[-1], argument) for parts in all_parts]
+    if axes:
+        steps = sorted(one.inputs.shape[axes[0]] for one in batches)
+        if batches[0].mask is None:
+            raise ValueError(
+                f"{argument} must hold windows of one length, or masks, got {steps[0]} to {steps[-1]} steps"
+            )
+        padded = [_longer(one, axes[0], steps[-1], argument) for one in batches]
+    else:
+        padded = list(batches)
+    inputs, targets, mask = (
+        None if getattr(padded[0], part) is None else torch.cat([getattr(one, part) for one in padded])[:most]
+        for part in ("inputs", "targets", "mask")
+    )
+    assert inputs is not None
+    return Batch(inputs, targets, mask, tuple(map(len, batches)), batches[0].channels_first)
 
 
-def _longer(parts: BatchParts, axis: int, steps: int, argument: str) -> BatchParts:
-    assert parts.mask is not None
-    behind = steps - parts.inputs.shape[axis]
-    if parts.mask.shape != (len(parts.inputs), parts.inputs.shape[axis]):
+def _longer(one: Batch, axis: int, steps: int, argument: str) -> Batch:
+    behind = steps - one.inputs.shape[axis]
+    wanted = (len(one), one.inputs.shape[axis])
+    if one.mask is None or one.mask.shape != wanted:
         raise ValueError(
-            f"mask of {argument} must have shape (B, T) = {(len(parts.inputs), parts.inputs.shape[axis])}, got "
-            f"{tuple(parts.mask.shape)}"
+            f"mask of {argument} must have shape (B, T) = {wanted}, got {None if one.mask is None else tuple(one.mask.shape)}"
         )
     room = (0, 0, 0, behind) if axis == 1 else (0, behind)
-    inputs = torch.nn.functional.pad(parts.inputs, room)
-    return BatchParts(inputs, parts.targets, torch.nn.functional.pad(parts.mask, (0, behind)))
+    inputs = torch.nn.functional.pad(one.inputs, room)
+    return replace(one, inputs=inputs, mask=torch.nn.functional.pad(one.mask, (0, behind)))
+
+
+def gathered(
+    batches: Any, most: int, keys: BatchKeys | None = None, *, channels_first: bool | None = None
+) -> Batch:
+    """The first trajectories of what was brought, at most `most`; batches after them are not read.
+
+    Args:
+        batches: a tensor or an array of all inputs; a tuple of inputs, targets and maybe a mask or lengths; or an iterable
+            of such batches, or of dicts with the keys "x", "y" and "mask" or other usual names. Shorter batches are
+            padded where they have masks or lengths.
+        most: how many trajectories are kept.
+        keys: of inputs, targets and mask in dicts, where they have other names.
+        channels_first: whether the inputs are (B, C, T), where that is known.
+
+    Example:
+        >>> batch = gathered([(torch.zeros(4, 9, 1), torch.zeros(4)), (torch.zeros(4, 9, 1), torch.zeros(4))], 6)
+        >>> batch.inputs.shape, batch.targets.shape, batch.mask is None
+        (torch.Size([6, 9, 1]), torch.Size([6]), True)
+    """
+    require("most", most, "be a whole number, 2 or more")
+    found: list[Batch] = []
+    for batch in as_batches(batches):
+        found.append(read_batch(batch, keys=keys, channels_first=channels_first))
+        if sum(map(len, found)) >= most:
+            break
+    if not any(map(len, found)):
+        raise ValueError("batches must hold at least one trajectory, got none")
+    return joined(found, most=most)
+
+
+def require_in_order(batches: Any) -> None:
+    """Raise a ValueError for a loader with an order of its own: what is known of each trajectory would be that of another.
+
+    Example:
+        >>> require_in_order(torch.utils.data.DataLoader(torch.zeros(4, 9, 1), shuffle=True))
+        Traceback (most recent call last):
+        ValueError: batches must come in the order of events and conditions: give a loader with shuffle=False, or a list \
+of batches, got one with RandomSampler
+    """
+    grouped = getattr(batches, "batch_sampler", None)
+    # A loader that is given a batch sampler has a plain sampler beside, which it does not use.
+    samplers = (getattr(batches, "sampler", None), getattr(grouped, "sampler", None))
+    others = [one for one in samplers if one is not None and not isinstance(one, SequentialSampler)]
+    # Other batch samplers, also those derived from this one, may put together what they like.
+    if grouped is not None and type(grouped) is not BatchSampler:
+        others.append(grouped)
+    if others:
+        raise ValueError(
+            "batches must come in the order of events and conditions: give a loader with shuffle=False, or a list of "
+            f"batches, got one with {type(others[0]).__name__}"
+        )
 
 
 def _by_keys(batch: Mapping[str, Any], argument: str, keys: BatchKeys) -> tuple[Any, Any, Any]:
