@@ -27,7 +27,6 @@ from crest.strangers.batch import (
     joined,
     read_batch,
     require_in_order,
-    split_batch,
 )
 
 X, Y = torch.randn(4, 3, 2), torch.arange(4.0)
@@ -50,7 +49,6 @@ def test_all_forms_say_the_same(batch: Any, keys: Any) -> None:
     assert torch.equal(found.inputs, X)
     assert torch.equal(found.targets, Y)
     assert torch.equal(found.mask, MASK)
-    assert len(split_batch(batch, keys=keys)) == 3
 
 
 def test_what_is_one_batch() -> None:

@@ -125,7 +125,7 @@ def test_batches_are_checked() -> None:
         seen(Net(), [(X,)])
     with pytest.raises(ValueError, match=r"got no targets"):
         seen(Net(), [X])
-    with pytest.raises(ValueError, match=r"^targets must be a tensor or an array, got set"):
+    with pytest.raises(ValueError, match=r"^targets of batches must be a tensor or an array, got set"):
         seen(Net(), [(X, {1.0, 2.0})])
     assert seen(Net(), [(X, [1.0, 2.0])])[0].targets.tolist() == [1.0, 2.0]
 

@@ -20,7 +20,7 @@ def place(
     model: nn.Module, x: Tensor, path: str | None = None, **options: object
 ) -> PoolingLayer | Interface:
     first = bool(options.pop("channels_first", False))
-    return find_place(StrangerModel(model, first), Batch(x, channels_first=first), path, **options)
+    return find_place(model, Batch(x, channels_first=first), path, **options)
 
 
 def seen(model: nn.Module, x: Tensor, **options: object) -> Convention:
@@ -148,7 +148,7 @@ def test_the_head_reads_the_pooled_vector() -> None:
     assert place(network(), torch.randn(4, 1, 50), channels_first=True).linear == "4"
     assert place(Transposing(), torch.randn(4, 50, 3)).linear == "heads.0"
     masked = Batch(torch.randn(4, 50, 3), None, torch.ones(4, 50))
-    assert find_place(StrangerModel(Transposing()), masked).linear == "heads.0"
+    assert find_place(Transposing(), masked).linear == "heads.0"
     assert place(Transposing(heads=2), torch.randn(4, 50, 3)).linear is None
     between = nn.Sequential(crest.MeanReadout(), nn.BatchNorm1d(3), nn.Tanh(), nn.Linear(3, 1))
     assert place(between, torch.randn(4, 50, 3), "0").linear is None
@@ -174,14 +174,14 @@ def test_a_line_of_forward_is_found_as_the_audit_finds_it(kind: type[nn.Module])
         StrangerModel(made(kind), channels_first=True),
         Batch(torch.randn(4, 1, 60), channels_first=True),
     )
-    found = find_place(stranger, batch)
+    found = find_place(stranger.model, batch)
     assert isinstance(found, Interface)
     assert found == find_interface(stranger, batch)
-    assert find_place(stranger, batch, found.features, head=found.head) == replace(
+    assert find_place(stranger.model, batch, found.features, head=found.head) == replace(
         found, linear=found.linear if found.linear == found.head else None
     )
     with pytest.raises(ValueError, match=r"^pooling must name a layer that"):
-        find_place(stranger, batch, "head")
+        find_place(stranger.model, batch, "head")
 
 
 def test_audit_and_repair_find_the_same_in_a_model_with_a_pooling_layer() -> None:
@@ -190,7 +190,7 @@ def test_audit_and_repair_find_the_same_in_a_model_with_a_pooling_layer() -> Non
         (Transposing(), torch.randn(4, 50, 3), False),
     ):
         stranger, batch = StrangerModel(model, first), Batch(x, channels_first=first)
-        layer, interface = find_place(stranger, batch), find_interface(stranger, batch)
+        layer, interface = find_place(model, batch), find_interface(stranger, batch)
         assert isinstance(layer, PoolingLayer)
         assert (layer.linear, layer.stride) == (interface.linear, interface.stride)
         assert (layer.layout == "channels_first") == (interface.axes == (0, 2, 1))

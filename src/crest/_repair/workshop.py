@@ -18,7 +18,6 @@ from crest.remedies.reanchoring import reanchor
 from crest.strangers.batch import Batch
 from crest.strangers.batch_forms import BatchForm, ChangedBatches
 from crest.strangers.interface import Interface
-from crest.strangers.model import StrangerModel
 from crest.strangers.pooling import find_place
 from crest.strangers.slot import Layout
 
@@ -100,10 +99,9 @@ class Workshop:
     def __post_init__(self) -> None:
         """See on the first batch where CREST can stand, and what reads it."""
         batch = replace(self.first, channels_first=self.channels_first)
-        stranger = StrangerModel(self.model, self.channels_first)
         try:
             found = find_place(
-                stranger, batch, self.pooling, head=self.head, layout=self.layout, keepdim=self.keepdim
+                self.model, batch, self.pooling, head=self.head, layout=self.layout, keepdim=self.keepdim
             )
         except ValueError as unknown:
             if self.pooling is not None:

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,7 +19,7 @@ from crest.strangers.batch import BatchKeys, as_batches, read_batch
 from crest.strangers.capture import InnerBatch, captured
 from crest.strangers.implant import Implant, implant_readout
 from crest.strangers.interface import Interface
-from crest.strangers.model import StrangerModel, find_channels_first, part_at
+from crest.strangers.model import part_at
 from crest.strangers.pooling import find_place, is_known_pooling
 
 CANDIDATE_BUDGETS: tuple[BudgetChoice, ...] = ("pooled", "trajectory", 0.05, 0.1, 0.2)
@@ -153,9 +152,7 @@ def _between(
         return None
     batch = next(iter(batches), None)
     try:
-        some = read_batch(batch, keys=keys)
-        first = bool(find_channels_first(model, some.inputs, some.mask))
-        found = find_place(StrangerModel(model, first), replace(some, channels_first=first), path, head=head)
+        found = find_place(model, read_batch(batch, keys=keys), path, head=head)
     except ValueError:
         # What is wrong is told by the layer itself, or by the batches.
         return None
@@ -169,10 +166,6 @@ def _pooled(
     vectors: list[list[Tensor]] = [[] for _ in readouts]
     targets, answers, direct = [], [], True
     for seen in passing:
-        if len(seen.targets) != len(seen.features):
-            raise ValueError(
-                f"targets must have a row for each of the {len(seen.features)} trajectories, got {len(seen.targets)}"
-            )
         for rows, readout in zip(vectors, readouts, strict=True):
             rows.append(readout(seen.features, seen.mask).to("cpu", torch.float64))
         targets.append(seen.targets.cpu())

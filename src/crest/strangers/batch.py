@@ -132,7 +132,9 @@ def as_batches(brought: Any, argument: str = "batches") -> Iterable[Any]:
     return brought
 
 
-def split_batch(batch: Any, argument: str = "batches", keys: BatchKeys | None = None) -> tuple[Any, Any, Any]:
+def _split_batch(
+    batch: Any, argument: str = "batches", keys: BatchKeys | None = None
+) -> tuple[Any, Any, Any]:
     """Inputs, targets and mask (or lengths) of a batch as they came, whatever they are; None for those that are not there.
 
     Args:
@@ -141,7 +143,7 @@ def split_batch(batch: Any, argument: str = "batches", keys: BatchKeys | None = 
         keys: of inputs, targets and mask in a dict; the usual names unless given.
 
     Example:
-        >>> split_batch({"x": 1, "label": 2})
+        >>> _split_batch({"x": 1, "label": 2})
         (1, 2, None)
     """
     if isinstance(batch, Mapping):
@@ -175,7 +177,7 @@ def read_batch(
         >>> read_batch((torch.zeros(2, 3, 1), torch.ones(2), torch.tensor([3, 1]))).mask.tolist()
         [[True, True, True], [True, False, False]]
     """
-    found = split_batch(batch, argument, keys)
+    found = _split_batch(batch, argument, keys)
     if isinstance(found[0], tuple | list) and not isinstance(found[0], PackedSequence):
         raise ValueError(
             f"inputs of {argument} must be one tensor or array, got a {type(found[0]).__name__}: what belongs to them "

@@ -3,15 +3,12 @@
 from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from crest._base.arrays import Features, StepFlags
-from crest._base.tensors import as_tensor
-from crest.strangers.batch import BatchKeys, split_batch
+from crest.strangers.batch import BatchKeys, read_batch
 from crest.strangers.implant import Implant
-from crest.strangers.lengths import as_step_mask
 from crest.strangers.model import LayerCall, StrangerModel, calls_of, part_at
 from crest.strangers.slot import PoolingSlot
 
@@ -80,20 +77,13 @@ def captured(
             yield InnerBatch(features, own_mask, targets, answers, direct)
 
 
-def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Any, Tensor, Any]:
-    inputs, targets, mask = split_batch(batch, keys=keys)
-    # Inputs may be anything that the model takes, also a list; arrays become tensors.
-    inputs = as_tensor("inputs", inputs) if isinstance(inputs, np.ndarray) else inputs
-    mask = as_tensor("mask", mask) if isinstance(mask, np.ndarray | list) else mask
-    mask = as_step_mask(mask, inputs)
-    found = as_tensor("targets", targets)
-    if found is None:
+def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    found = read_batch(batch, keys=keys)
+    if found.targets is None:
         raise ValueError(
             "batches must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
         )
-    if found.ndim == 0:
-        raise ValueError("targets must be a tensor with a row for each trajectory, got a tensor without axes")
-    return inputs, found, mask
+    return found.inputs, found.targets, found.mask
 
 
 def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:

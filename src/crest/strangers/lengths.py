@@ -1,7 +1,5 @@
 """Valid steps of padded trajectories, as lengths (B,) or as a mask (B, T)."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -48,18 +46,6 @@ def mask_from(
     return torch.arange(steps, device=lengths.device) < lengths.unsqueeze(1)
 
 
-def as_step_mask(mask: Any, inputs: Any) -> Any:
-    """The third part of a batch as a mask: lengths (B,) as `mask_from` makes one of them, everything else as it is.
-
-    Example:
-        >>> as_step_mask(torch.tensor([2, 1]), torch.zeros(2, 3, 1)).shape, as_step_mask(None, torch.zeros(2, 3, 1))
-        (torch.Size([2, 3]), None)
-    """
-    if not isinstance(mask, Tensor) or not isinstance(inputs, Tensor) or mask.ndim != 1 or inputs.ndim != 3:
-        return mask
-    return mask_from(mask, inputs)
-
-
 def lengths_of(mask: Tensor) -> Tensor:
     """The lengths (B,) that say the same as a mask (B, T) whose padding is behind.
 
@@ -94,7 +80,7 @@ def valid_at(valid: Tensor, steps: int, rate: float) -> Tensor:
         tensor([[ True, False]])
     """
     given = valid.shape[1]
-    if steps * rate < given - rate:
+    if steps * rate <= given - rate:
         longest = int(valid.any(0).nonzero().max()) + 1
         given = min(given, longest, key=lambda size: abs(steps * rate - size))
     valid = valid[:, : max(given, steps)]

@@ -1,7 +1,7 @@
 """A model's pooling layer: which it is, how it is called, and what reads it; or the line of `forward` that pools."""
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
 
@@ -9,7 +9,7 @@ from crest.readouts.base import Readout
 from crest.strangers.batch import Batch
 from crest.strangers.implant import Implant
 from crest.strangers.interface import Interface, InterfaceError, find_interface
-from crest.strangers.model import LayerCall, StrangerModel, calls_of
+from crest.strangers.model import LayerCall, StrangerModel, calls_of, find_channels_first
 from crest.strangers.slot import Convention, Layout, PoolingSlot
 
 _ADAPTIVE = (nn.AdaptiveAvgPool1d, nn.AdaptiveMaxPool1d)
@@ -39,7 +39,7 @@ class PoolingLayer:
 
 
 def find_place(
-    stranger: StrangerModel,
+    model: nn.Module,
     batch: Batch,
     path: str | None = None,
     *,
@@ -53,8 +53,8 @@ def find_place(
     The model runs in evaluation mode and is not changed.
 
     Args:
-        stranger: a module.
-        batch: some trajectories, as it takes them.
+        model: any module.
+        batch: some trajectories, as it takes them; the first layer tells the order of the axes if the batch does not.
         path: of the pooling layer, or of the module whose output is pooled. Found unless given: the one layer that is known
             to pool, else as `find_interface` does.
         head: path of the module that reads the pooled vector, if it is known.
@@ -68,10 +68,12 @@ def find_place(
     Example:
         >>> import torch
         >>> model = nn.Sequential(nn.Conv1d(1, 8, 5, stride=4), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 1))
-        >>> find_place(StrangerModel(model, channels_first=True), Batch(torch.randn(4, 1, 400), channels_first=True))
+        >>> find_place(model, Batch(torch.randn(4, 1, 400)))
         PoolingLayer(path='1', layout='channels_first', keepdim=True, stride=4, linear='3')
     """
-    found = known_pooling(stranger.model)
+    if batch.channels_first is None:
+        batch = replace(batch, channels_first=find_channels_first(model, batch.inputs, batch.mask) or False)
+    stranger, found = StrangerModel(model, bool(batch.channels_first)), known_pooling(model)
     refused: ValueError | None = None
     if path is not None or found is not None:
         try:
@@ -79,7 +81,7 @@ def find_place(
         except ValueError as error:
             refused = error
     try:
-        if found is not None and not _implanted(stranger.model, found):
+        if found is not None and not _implanted(model, found):
             raise InterfaceError(f"a layer stands between features and head that pools, {found!r}: name that")
         return find_interface(stranger, batch, features=path, head=head)
     except InterfaceError as unknown:
@@ -88,14 +90,14 @@ def find_place(
         raise ValueError(f"{refused}; nor does a readout fit between it and a head: {unknown}") from unknown
 
 
-def known_pooling(model: object) -> str | None:
+def known_pooling(model: nn.Module) -> str | None:
     """The path of the one layer that is known to pool; None where there is none, or more than one.
 
     Example:
         >>> known_pooling(nn.Sequential(nn.Conv1d(1, 8, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten()))
         '1'
     """
-    parts = dict(model.named_modules(remove_duplicate=False)) if isinstance(model, nn.Module) else {}
+    parts = dict(model.named_modules(remove_duplicate=False))
     inside = tuple(f"{name}." for name, part in parts.items() if isinstance(part, PoolingSlot))
     found = [
         name
@@ -105,8 +107,8 @@ def known_pooling(model: object) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _implanted(model: object, path: str) -> bool:
-    return isinstance(model, nn.Module) and isinstance(model.get_submodule(path.rpartition(".")[0]), Implant)
+def _implanted(model: nn.Module, path: str) -> bool:
+    return isinstance(model.get_submodule(path.rpartition(".")[0]), Implant)
 
 
 def is_known_pooling(layer: nn.Module) -> bool:

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from torch import Tensor, nn
@@ -12,7 +11,6 @@ from crest.readouts.base import Readout
 from crest.strangers.batch import read_batch
 from crest.strangers.implant import implant_readout
 from crest.strangers.interface import Interface
-from crest.strangers.model import StrangerModel, find_channels_first
 from crest.strangers.pooling import find_place, known_convention
 from crest.strangers.slot import Convention, Layout, PoolingSlot
 
@@ -74,12 +72,9 @@ def replace_pooling(
     if sample is None:
         known_convention(layer, path, hint=_A_LINE)
     else:
-        batch = read_batch(sample, "sample")
-        first = bool(find_channels_first(model, batch.inputs, batch.mask))
         place = find_place(
-            StrangerModel(model, first), replace(batch, channels_first=first), path, layout=layout, keepdim=keepdim,
-            argument="path",
-        )  # fmt: skip
+            model, read_batch(sample, "sample"), path, layout=layout, keepdim=keepdim, argument="path"
+        )
         if isinstance(place, Interface):
             between = place
         else:
