@@ -24,7 +24,7 @@ from crest.strangers.batch import (
     as_batches,
     gathered,
     input_key,
-    joined,
+    join_batches,
     read_batch,
     require_in_order,
 )
@@ -102,21 +102,21 @@ def test_keys_that_are_not_there_are_refused() -> None:
 def test_shorter_batches_are_padded_where_masks_say_so() -> None:
     for turned in (False, True):
         batches = [Batch(x.mT if turned else x, None, torch.ones(len(x), x.shape[1])) for x in (X, X[:, :2])]
-        found = joined(batches)
+        found = join_batches(batches)
         assert torch.equal(found.inputs[:4], batches[0].inputs)
         assert found.mask is not None
         assert found.mask[4:].tolist() == [[1, 1, 0]] * 4
         assert found.sizes == (4, 4)
     with pytest.raises(ValueError, match=r"^batches must hold windows of one length, or masks, got 2 to 3"):
-        joined([replace(one, mask=None) for one in batches])
+        join_batches([replace(one, mask=None) for one in batches])
     with pytest.raises(ValueError, match=r"^batches must hold a mask in every batch or in none"):
-        joined([batches[0], replace(batches[1], mask=None)])
+        join_batches([batches[0], replace(batches[1], mask=None)])
     with pytest.raises(ValueError, match=r"^batches must hold inputs that differ in their steps alone"):
-        joined([batches[0], Batch(X[:, :1, :1], None, MASK[:, :1])])
+        join_batches([batches[0], Batch(X[:, :1, :1], None, MASK[:, :1])])
     with pytest.raises(
         ValueError, match=r"^mask of batches must have shape \(B, T\) = \(4, 2\), got \(4, 3\)"
     ):
-        joined([Batch(X, None, MASK), Batch(X[:, :2], None, MASK)])
+        join_batches([Batch(X, None, MASK), Batch(X[:, :2], None, MASK)])
 
 
 def test_targets_under_a_name_of_their_own_do_not_get_lost_in_silence() -> None:

@@ -14,7 +14,7 @@ from crest._base.arguments import require, require_choice, require_fields
 from crest._base.doors import door
 from crest.lab.evaluation import model_error
 from crest.lab.model import Model
-from crest.lab.objectives import Batch, CrossEntropy, MeanSquaredError, Objective
+from crest.lab.objectives import CrossEntropy, MeanSquaredError, Objective, TrainingBatch
 from crest.recordings import Trajectories
 from crest.remedies import Augmentation
 
@@ -107,7 +107,7 @@ def fit(
             f"model must have an output for each of the {len(train.classes)} classes of train "
             f"({', '.join(train.classes)}), got {model.outputs}"
         )
-    everything = Batch(*train.tensors())
+    everything = TrainingBatch(*train.tensors())
     model.standardize.fit(everything.x)
     objective.prepare(model, everything)
     seen = objective.training_set(model, everything)
@@ -156,7 +156,7 @@ def _shuffled(n: int, batch: int, order: torch.Generator) -> Iterator[Tensor]:
     yield from torch.split(torch.randperm(n, generator=order), batch)
 
 
-def _loss(objective: Objective, model: Model, batch: Batch, epoch: int) -> Tensor:
+def _loss(objective: Objective, model: Model, batch: TrainingBatch, epoch: int) -> Tensor:
     try:
         return objective.loss(model, batch)
     except ValueError as error:  # a readout refuses features that are not finite

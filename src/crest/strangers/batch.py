@@ -37,7 +37,7 @@ class Batch:
     """Some trajectories: what a batch holds, or several batches together, as tensors without gradients.
 
     Example:
-        >>> batch = read_batch((torch.zeros(2, 1, 5), [1.0, 2.0]))
+        >>> batch = read_batch((torch.zeros(2, 1, 5), torch.tensor([1.0, 2.0])))
         >>> len(batch), batch.targets, replace(batch, channels_first=True).signals.shape
         (2, tensor([1., 2.]), torch.Size([2, 5, 1]))
     """
@@ -249,7 +249,7 @@ def label_keys(keys: BatchKeys | None) -> set[str]:
     return {*_NAMES["targets"], *_NAMES["mask"], _LENGTHS} if keys is None else set(keys[1:])
 
 
-def joined(batches: Sequence[Batch], argument: str = "batches", most: int | None = None) -> Batch:
+def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int | None = None) -> Batch:
     """All trajectories of the batches, with as many steps as the longest; shorter ones need masks to be padded.
 
     Args:
@@ -259,7 +259,7 @@ def joined(batches: Sequence[Batch], argument: str = "batches", most: int | None
 
     Example:
         >>> short, long = (Batch(torch.ones(1, T, 2), None, torch.ones(1, T)) for T in (3, 5))
-        >>> joined([short, long]).mask.sum(1)
+        >>> join_batches([short, long]).mask.sum(1)
         tensor([3., 5.])
     """
     for part, got in (
@@ -330,7 +330,7 @@ def gathered(
             break
     if not any(map(len, found)):
         raise ValueError("batches must hold at least one trajectory, got none")
-    return joined(found, most=most)
+    return join_batches(found, most=most)
 
 
 def require_in_order(batches: Any) -> None:

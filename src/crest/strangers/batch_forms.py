@@ -10,7 +10,15 @@ from torch import Tensor
 
 from crest._base.rng import generator
 from crest._base.tensors import as_flags, require_finite
-from crest.strangers.batch import Batch, BatchKeys, as_batches, input_key, joined, label_keys, read_batch
+from crest.strangers.batch import (
+    Batch,
+    BatchKeys,
+    as_batches,
+    input_key,
+    join_batches,
+    label_keys,
+    read_batch,
+)
 
 # our choice: docs/choices.md#repair
 HELD_OUT = 5
@@ -95,7 +103,7 @@ class BatchForm:
         found = [self.parts(batch, argument) for batch in as_batches(batches, argument)]
         if sum(map(len, found)) < 2:
             raise ValueError(f"{argument} must hold two trajectories or more, got {sum(map(len, found))}")
-        whole = replace(joined(found, argument), channels_first=channels_first)
+        whole = replace(join_batches(found, argument), channels_first=channels_first)
         whole = whole.to(torch.device("cpu"), whole.inputs.dtype).checked(f" of {argument}")
         return replace(whole, inputs=whole.signals, channels_first=False)
 
