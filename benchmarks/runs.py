@@ -21,7 +21,7 @@ from crest.lab.encoders.recurrence import CompiledGru
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.experiment import distinct
 from crest.lab.model import make_model
-from crest.lab.objectives import Batch, MeanSquaredError
+from crest.lab.objectives import MeanSquaredError, TrainingBatch
 from crest.lab.runs.executors import LocalExecutor, cores
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
@@ -91,7 +91,7 @@ def profile(sizes: Sizes, repeats: int) -> None:
     print(f"{'encoder':<10} {'readout':<17} {'encode':>7} {'pool':>7} {'update':>7} ms   {'run':>5} s")
     for encoder, schedule in SCHEDULES.items():
         rows = torch.arange(min(schedule.batch, len(data)))
-        batch = Batch(x, y, events, proxy).rows(rows)
+        batch = TrainingBatch(x, y, events, proxy).rows(rows)
         for readout in READOUTS:
             model = make_model(encoder, readout, channels=x.shape[2], seed=1000)
             optimizer = torch.optim.AdamW(model.parameters(), fused=True)  # as in training

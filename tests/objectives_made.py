@@ -3,12 +3,12 @@
 import torch
 
 from crest.lab.model import Model, make_model
-from crest.lab.objectives import Batch
+from crest.lab.objectives import TrainingBatch
 from toy import toy
 
 
-def batch(y: list[float], proxy: list[float] | None = None) -> Batch:
-    data = Batch(*toy(len(y)).tensors())
+def batch(y: list[float], proxy: list[float] | None = None) -> TrainingBatch:
+    data = TrainingBatch(*toy(len(y)).tensors())
     return data._replace(y=torch.tensor(y), proxy=None if proxy is None else torch.tensor(proxy))
 
 

@@ -133,7 +133,7 @@ def test_the_first_layer_tells_the_order_of_the_axes() -> None:
     x = torch.randn(32, 24, 40)
     model = nn.Sequential(nn.Linear(40, 4), nn.ReLU(), crest.MeanReadout(), nn.Linear(4, 1))
     found = audit(model, x)
-    assert found.notes[0] == "inputs are (B, T, C): so many channels the first layer takes"
+    assert found.notes[0] == "inputs read as (B, T, C), because the first layer expects 40 channels"
     assert found.exchange == audit(model, x, channels_first=False).exchange
 
 

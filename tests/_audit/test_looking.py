@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 import crest
 from crest._audit.looking import credit_at, known_events, looked_into
-from crest.strangers.asked import Asked, asked_about
-from crest.strangers.given import Given
+from crest.strangers.batch import Batch
 from crest.strangers.interface import InterfaceError
+from crest.strangers.model import StrangerModel
 
 EVENT = 12
 EVENTS = torch.zeros(6, 30, dtype=torch.bool)
@@ -28,12 +28,6 @@ def pooled() -> nn.Module:
     return nn.Sequential(nn.Linear(2, 2), crest.MeanReadout(), nn.Linear(2, 1)).eval()
 
 
-def asking(model: Any) -> Asked:
-    given = Given(signals(), None, None)
-    with torch.no_grad():
-        return asked_about(model, given, channels_first=False, answer=None, batch_size=4)
-
-
 @pytest.mark.parametrize("form", ["flags", "integers", "array", "lists", "more rows"])
 def test_events_of_every_form_are_flags(form: str) -> None:
     forms = {
@@ -43,11 +37,11 @@ def test_events_of_every_form_are_flags(form: str) -> None:
         "lists": EVENTS.tolist(),
         "more rows": torch.cat([EVENTS, ~EVENTS]),
     }
-    assert torch.equal(known_events(forms[form], asking(pooled()), []), EVENTS)
+    assert torch.equal(known_events(forms[form], Batch(signals()), []), EVENTS)
 
 
 def test_no_events_are_none() -> None:
-    assert known_events(None, asking(pooled()), []) is None
+    assert known_events(None, Batch(signals()), []) is None
 
 
 @pytest.mark.parametrize(
@@ -61,13 +55,13 @@ def test_no_events_are_none() -> None:
 )
 def test_other_events_are_refused(events: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        known_events(events, asking(pooled()), [])
+        known_events(events, Batch(signals()), [])
 
 
 @torch.no_grad()
 def test_what_is_seen_is_told() -> None:
     model, notes = pooled(), ["before"]
-    interface, read = looked_into(model, asking(model), None, None, notes)
+    interface, read = looked_into(StrangerModel(model, size=4), Batch(signals()), None, None, notes)
     assert (interface.features, interface.head) == ("0", "2")
     assert notes == ["before", f"pooling interface: {interface}"]
     scores = crest.probes.step_scores(model[0](signals()), model[0](signals()).mean(1))
@@ -79,9 +73,9 @@ def test_what_is_seen_is_told() -> None:
 
 def test_what_is_not_found_is_a_note_unless_it_was_asked_for() -> None:
     model, notes = nn.Sequential(crest.MeanReadout(), nn.Flatten(0)).eval(), []
-    asked = asking(nn.Sequential(crest.MeanReadout(), nn.Linear(2, 1)).eval())
-    asked = Asked(**{**vars(asked), "ask": lambda x, mask=None: model[0](x)[:, 0]})
-    assert looked_into(model, asked, None, None, notes) == (None, None)
+    stranger = StrangerModel(model, answer=lambda out: out.reshape(-1, 2)[:, 0])
+    assert looked_into(stranger, Batch(signals()), None, None, notes) == (None, None)
     assert notes[0].startswith("the pooling interface was not found: head must name")
+    assert notes[0].endswith("features=False to audit without them")
     with pytest.raises(InterfaceError, match="head must name the module"):
-        looked_into(model, asked, "0", None, notes)
+        looked_into(stranger, Batch(signals()), "0", None, notes)

@@ -1,6 +1,8 @@
 """Credit on the core, how concentrated it is, and what the answers lose without it."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -8,6 +10,7 @@ from torch import nn
 
 from crest._audit.looking import looked_into
 from crest._audit.readings import (
+    Deletion,
     FeaturesNotFiniteError,
     Readings,
     core_of,
@@ -16,10 +19,10 @@ from crest._audit.readings import (
     sharp_share,
 )
 from crest.probes.credit import step_scores
-from crest.strangers.asked import Asked, asked_about
-from crest.strangers.given import Given
+from crest.strangers.batch import Batch
 from crest.strangers.interface import find_interface
 from crest.strangers.lengths import mask_from
+from crest.strangers.model import StrangerModel
 from packed_made import STEPS, Masked, Packed, Unpacked, ragged
 
 EVENT = 40
@@ -32,14 +35,14 @@ def with_bursts(count: int = 16, size: float = 5.0) -> torch.Tensor:
     return x
 
 
-def asking(function, x: torch.Tensor) -> Asked:
-    return asked_about(function, Given(x, None, None), channels_first=False, answer=None, batch_size=8)
+def gone(function: Callable[..., Any], x: torch.Tensor, core: torch.Tensor) -> Deletion | None:
+    return deletions(StrangerModel(function, size=8), Batch(x), core, seed=0)
 
 
 def test_credit_on_steps_and_its_concentration() -> None:
     credit = torch.tensor([[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25], [0.0, 0.0, 0.0, 0.0]])
     mask = torch.ones(3, 4, dtype=torch.bool)
-    read = Readings(scores=credit, credit=credit, mask=mask, transience=credit, token=False)
+    read = Readings(scores=credit, credit=credit, mask=mask, transience=credit)
     assert read.concentration[:2].tolist() == [0.5, 1.0]
     assert read.concentration[2].isnan()
     # Eight steps of the inputs for four of the features: the first two.
@@ -50,9 +53,7 @@ def test_credit_on_steps_and_its_concentration() -> None:
     assert chance.tolist() == [0.25] * 3
     # A trajectory without any credit tells nothing of where it is.
     assert read.means_on(steps) == (0.375, 0.25)
-    nothing = Readings(
-        scores=0 * credit, credit=0 * credit, mask=mask, transience=credit, token=False
-    ).means_on(steps)
+    nothing = Readings(scores=0 * credit, credit=0 * credit, mask=mask, transience=credit).means_on(steps)
     assert math.isnan(nothing[0])
     assert nothing[1] == 0.25
 
@@ -61,13 +62,13 @@ def test_the_core_is_where_the_burst_is_and_as_many_steps_are_taken_elsewhere() 
     x = with_bursts()
     core = core_of(x, torch.ones(16, 100, dtype=torch.bool), 6.0)
     assert core[:, EVENT : EVENT + 4].all()
-    found = deletions(asking(lambda x: x[:, EVENT + 1, 0], x), core, seed=0)
+    found = gone(lambda x: x[:, EVENT + 1, 0], x, core)
     assert found.core > 1
     assert found.others < 0.1
     # A reader of another place loses nothing with the core.
-    mean = deletions(asking(lambda x: x[:, :20, 0].mean(1), x), core, seed=0)
+    mean = gone(lambda x: x[:, :20, 0].mean(1), x, core)
     assert mean.core == pytest.approx(0.0, abs=1e-6)
-    assert deletions(asking(lambda x: torch.zeros(len(x)), x), core, seed=0) is None
+    assert gone(lambda x: torch.zeros(len(x)), x, core) is None
 
 
 def test_noise_has_no_sharp_core() -> None:
@@ -78,8 +79,8 @@ def test_noise_has_no_sharp_core() -> None:
 
 def read_of(model: nn.Module, x: torch.Tensor) -> Readings:
     """Readings of a model that takes (B, T, C), in evaluation mode."""
-    asked = asking(model.eval(), x)
-    return readings(model, asked, find_interface(model, asked.ask, x[:2], steps=x.shape[1]))
+    stranger, batch = StrangerModel(model.eval(), size=8), Batch(x)
+    return readings(stranger, batch, find_interface(stranger, batch))
 
 
 class Pooled(nn.Module):
@@ -121,15 +122,14 @@ def test_features_that_are_the_same_at_each_step_have_no_token(value: float) -> 
     dead.features.weight.zero_()
     dead.features.bias.fill_(value)
     read = read_of(dead, with_bursts())
-    assert not read.token
     assert read.credit.shape == (16, 100)
     assert (read.credit.sum(1) > 0).tolist() == [value > 0] * 16
 
 
 @torch.no_grad()
 def test_a_step_that_the_head_reads_as_it_is_counts_as_a_token() -> None:
-    assert read_of(Pooled(first=True), with_bursts()).token
-    assert not read_of(Pooled(), with_bursts()).token
+    assert read_of(Pooled(first=True), with_bursts()).credit.shape == (16, 99)
+    assert read_of(Pooled(), with_bursts()).credit.shape == (16, 100)
 
 
 @torch.no_grad()
@@ -138,9 +138,8 @@ def test_packed_features_are_read_as_those_of_each_trajectory_alone(kind: type[n
     x, _, lengths = ragged()
     model = kind().eval()
     # No trajectory of the first two batches has all steps.
-    given = Given(x, None, mask_from(lengths, x))
-    asked = asked_about(model, given, channels_first=False, answer=None, batch_size=9)
-    _, read = looked_into(model, asked, None, None, [])
+    given = Batch(x, None, mask_from(lengths, x))
+    _, read = looked_into(StrangerModel(model, size=9), given, None, None, [])
     assert read is not None
     assert read.scores.shape == (24, STEPS)
     assert torch.equal(read.mask, given.mask)

@@ -8,7 +8,7 @@ import crest
 from crest import ExchangeSettings
 from crest._repair.measuring import Yardstick
 from crest.probes.errors import rmse_or_error_rate
-from crest.strangers.batch_forms import JoinedBatches
+from crest.strangers.batch import Batch
 
 
 class Reads(nn.Module):
@@ -33,7 +33,7 @@ def yardstick(inputs: Tensor, targets: Tensor, mask: Tensor | None = None, **cha
     options: dict[str, Any] = {
         "channels_first": False, "error": rmse_or_error_rate, "exchange": SETTINGS, **changes,
     }  # fmt: skip
-    return Yardstick(validation=JoinedBatches(inputs, targets, mask), **options)
+    return Yardstick(validation=Batch(inputs, targets, mask), **options)
 
 
 def test_errors_by_hand_in_evaluation_mode_for_both_orders_of_axes() -> None:

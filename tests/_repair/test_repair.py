@@ -13,8 +13,10 @@ from crest import ExchangeSettings
 from crest._repair import AS_IT_IS
 from crest._repair.repaired import beats
 from crest.remedies import CONTROL, USUAL_REMEDIES
+from crest.strangers.lengths import mask_from
 from knocks_made import STEPS, fit, knocks, network, one_step, split
 from packed_made import Unpacked, ragged
+from pooled_in_a_line import PLAIN, WITH_LENGTHS, MaskedLast, made
 
 QUICK: dict[str, Any] = {"exchange": ExchangeSettings(trajectories=16, block=4)}
 TRAIN = split(*knocks(128, tie=0.99, seed=1000))
@@ -316,7 +318,7 @@ def test_dicts_with_masks_and_channels_last() -> None:
 def test_what_is_found_is_said_and_can_be_given(model: nn.Module) -> None:
     found = crest.repair(model, TRAIN, validation=HELD_OUT, **QUICK)
     assert found.notes == (
-        "Inputs were found to be (B, C, T); channels_first= says otherwise.",
+        "Inputs read as (B, C, T), because the first layer expects 1 channel. Pass channels_first= if that is wrong.",
         "The pooling layer was found at '2'.",
         "The head was found at '4'.",
     )
@@ -325,25 +327,65 @@ def test_what_is_found_is_said_and_can_be_given(model: nn.Module) -> None:
     assert given.candidates["re-anchored"].id_error == found.candidates["re-anchored"].id_error
 
 
-def test_a_model_that_pools_in_a_line_of_its_own() -> None:
-    class Functional(nn.Module):
+@pytest.mark.parametrize("kind", [*PLAIN.values(), *WITH_LENGTHS.values()], ids=[*PLAIN, *WITH_LENGTHS])
+def test_a_line_of_forward_that_pools_stops_no_remedy(kind: type[nn.Module]) -> None:
+    batches: list[Any] = HELD_OUT
+    if kind in WITH_LENGTHS.values():
+        x, y, lengths = ragged(32)
+        batches = [(x, y, mask_from(lengths, x) if kind is MaskedLast else lengths)]
+    remedies = ["re-anchored", "exchange", "CREST", "CREST + exchange"]
+    model = made(kind)
+    with torch.no_grad():
+        before = model(batches[0][0], *batches[0][2:])
+    found = crest.repair(
+        model, batches, fit=a_step_with_all_parts, validation=batches, remedies=remedies, **QUICK
+    )
+    assert list(found.candidates) == [AS_IT_IS, *remedies]
+    assert any(note.startswith("A line of `forward` pools the features of") for note in found.notes)
+    ids = [one.id_error for one in found.candidates.values()]
+    assert len(set(ids)) == len(ids)
+    assert found.candidates["re-anchored"].id_error < found.before.id_error
+    # The model that was given is as it was.
+    with torch.no_grad():
+        assert torch.equal(model(batches[0][0], *batches[0][2:]), before)
+    assert not any(part._forward_hooks for part in model.modules())
+
+
+def a_step_with_all_parts(model: nn.Module, batches: Iterable[Any]) -> None:
+    """One step of plain descent, for batches with or without a third part."""
+    x, y, *steps = next(iter(batches))
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    slopes = torch.autograd.grad((model(x, *steps).reshape(-1) - y).square().mean(), weights)
+    with torch.no_grad():
+        for weight, slope in zip(weights, slopes, strict=True):
+            weight.sub_(0.01 * slope)
+
+
+def test_features_and_head_that_do_not_fit_are_told_in_one_sentence() -> None:
+    class Joined(nn.Module):
+        """Two poolings, side by side."""
+
         def __init__(self) -> None:
             super().__init__()
-            self.encoder = nn.LSTM(1, 4, batch_first=True)
-            self.head = nn.Linear(4, 1)
+            self.encoder, self.head = nn.LSTM(1, 4, batch_first=True), nn.Linear(8, 1)
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.head(self.encoder(x)[0][:, -1])
+            steps = self.encoder(x)[0]
+            return self.head(torch.cat([steps.mean(1), steps[:, -1]], 1))
 
     batches = [(x.mT, y) for x, y in HELD_OUT]
     remedies = ["re-anchored", "exchange", "CREST", "CREST + exchange"]
     options: dict[str, Any] = {"fit": one_step, "validation": batches, "remedies": remedies}
-    found = crest.repair(Functional(), batches, **options, **QUICK)
+    found = crest.repair(Joined(), batches, **options, **QUICK)
     assert set(found.skipped) == {"re-anchored", "CREST", "CREST + exchange"}
-    assert all("No pooling layer was found: name it with pooling=" in why for why in found.skipped.values())
+    for why in found.skipped.values():
+        assert why.startswith(
+            "No pooling layer was found, and features and head do not fit: name the pooling layer"
+        )
+        assert "features must name a module that gives (B, T', 8)" in why
     assert "exchange" in found.candidates
     with pytest.raises(ValueError, match=r"^pooling must name a layer that pools .* got 'encoder': LSTM"):
-        crest.repair(Functional(), batches, pooling="encoder", **QUICK)
+        crest.repair(Joined(), batches, pooling="encoder", **QUICK)
 
 
 # -- what is held out, and what training sees
@@ -496,7 +538,7 @@ def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> No
         ValueError, match=r"^model must give \(B,\), \(B, 1\) or logits \(B, K\), got rows of"
     ):
         crest.repair(nn.Sequential(nn.Conv1d(1, 2, 5)), TRAIN, validation=HELD_OUT, **QUICK)
-    with pytest.raises(ValueError, match=r"^model must give a tensor, got tuple"):
+    with pytest.raises(ValueError, match=r"^model must return a tensor, got tuple: wrap it"):
         crest.repair(nn.LSTM(STEPS, 2), TRAIN, validation=HELD_OUT, channels_first=True, **QUICK)
 
 

@@ -12,6 +12,7 @@ from crest import ExchangeSettings
 from crest._repair.saving import NUMBERS, WEIGHTS, finite, load_weights, save_weights
 from crest._repair.structure import Structure
 from knocks_made import knocks, network, one_step, split
+from pooled_in_a_line import Classified, Residual, Strided, made
 
 TRAIN = split(*knocks(64, tie=0.99, seed=1000))
 QUICK: dict[str, Any] = {"exchange": ExchangeSettings(trajectories=8, block=4)}
@@ -66,6 +67,31 @@ def test_a_front_of_ones_own_comes_back_with_its_weights(
     assert not torch.equal(other.weight, found.model.front.weight)
     with pytest.raises(ValueError, match=r"^fronts must have 'envelope', .* got none$"):
         crest.Repaired.load(tmp_path, network())
+
+
+@pytest.mark.parametrize("remedy", ["re-anchored", "CREST"])
+@pytest.mark.parametrize("kind", [Strided, Residual, Classified])
+def test_a_readout_between_features_and_head_comes_back_to_the_bit(
+    kind: type[nn.Module], remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ruled = crest.choose
+
+    def taken(candidates: Any, **options: Any) -> crest.Choice:
+        judged = ruled(candidates, **options).candidates
+        return crest.Choice(name=remedy, reason="A test.", lowest_error=remedy, candidates=judged)
+
+    monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
+    found = crest.repair(made(kind), TRAIN, fit=one_step, remedies=[remedy], **QUICK)
+    assert not found.skipped
+    found.save(tmp_path)
+    loaded = crest.Repaired.load(
+        tmp_path, made(kind).apply(lambda part: [nn.init.zeros_(one) for one in part.parameters()])
+    )
+    x, _ = knocks(20, tie=0.0, seed=1003)
+    assert torch.equal(loaded(x), found.model(x))
+    assert not torch.equal(loaded(x), made(kind)(x))
+    exported = torch.export.export(loaded, (x,), strict=False).module()
+    torch.testing.assert_close(exported(x), loaded(x))
 
 
 def test_tied_weights_are_saved(tmp_path: Path) -> None:

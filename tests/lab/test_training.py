@@ -13,7 +13,7 @@ from torch import Tensor
 from crest.lab.encoders import ENCODERS
 from crest.lab.evaluation import model_error, score
 from crest.lab.model import Model, make_model
-from crest.lab.objectives import Batch, Objective, squared_errors
+from crest.lab.objectives import Objective, TrainingBatch, squared_errors
 from crest.lab.training import SCHEDULES, Schedule, fit
 from crest.readouts import READOUTS, REFERENCES
 from crest.recordings import Splits, Trajectories, load_recordings, split_by_condition
@@ -44,7 +44,7 @@ class Spy(Objective):
     def __init__(self) -> None:
         self.batches: list[list[float]] = []
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         assert model.training
         self.batches.append(batch.y.tolist())
         return squared_errors(model, batch).mean()
@@ -191,7 +191,7 @@ class Turning(Objective):
     def __init__(self) -> None:
         self.calls = 0
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         self.calls += 1
         wanted = batch.y if self.calls <= 8 else 9 - batch.y
         return (model(batch.x) - wanted).square().mean()
@@ -255,7 +255,7 @@ def test_the_loss_of_an_epoch_is_the_mean_over_trajectories() -> None:
     """Batches of 8, 8 and 4: the small one must not count for more."""
 
     class Counting(Objective):
-        def loss(self, model: Model, batch: Batch) -> Tensor:
+        def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
             return 0 * model(batch.x).sum() + len(batch.y)
 
     losses = fit(made(), toy(20), schedule=SHORT, seed=1000, objective=Counting())
@@ -320,7 +320,7 @@ def test_gradients_do_not_add_up_over_updates(monkeypatch: pytest.MonkeyPatch) -
     schedule = Schedule(epochs=2, batch=16, clip=1e9)
     spy = Spy()
     trained(model, schedule, objective=spy)
-    whole = Batch(*toy().tensors())
+    whole = TrainingBatch(*toy().tensors())
     row = {label: index for index, label in enumerate(whole.y.tolist())}
     twin.standardize.fit(whole.x)
     optimizer = torch.optim.AdamW(twin.parameters(), lr=schedule.learning_rate, weight_decay=1e-4)
@@ -336,14 +336,14 @@ def test_gradients_do_not_add_up_over_updates(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_objective_sees_the_whole_training_set_first() -> None:
-    prepared: list[Batch] = []
+    prepared: list[TrainingBatch] = []
 
     class Preparing(Objective):
-        def prepare(self, model: Model, train: Batch) -> None:
+        def prepare(self, model: Model, train: TrainingBatch) -> None:
             prepared.append(train)
             torch.testing.assert_close(model.standardize.shift, train.x.mean((0, 1)))
 
-        def loss(self, model: Model, batch: Batch) -> Tensor:
+        def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
             return squared_errors(model, batch).mean()
 
     trained(made(), objective=Preparing())
@@ -364,7 +364,7 @@ class Exploding(Objective):
     def __init__(self) -> None:
         self.calls = 0
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         self.calls += 1
         return model(batch.x).sum() * (float("inf") if self.calls == 8 else 1.0)
 
@@ -383,7 +383,7 @@ def test_diverged_training_names_its_epoch(encoder: str) -> None:
 
 def test_an_objectives_own_refusal_is_passed_on() -> None:
     class Refusing(Objective):
-        def loss(self, model: Model, batch: Batch) -> Tensor:
+        def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
             raise ValueError("not this batch")
 
     with pytest.raises(ValueError, match="not this batch"):

@@ -219,7 +219,9 @@ def test_targets_are_checked() -> None:
         reanchored(net(3), batches(x, y))
     with pytest.raises(ValueError, match=r"^targets must be class labels from 0 to 1, .* got 0 to 9"):
         reanchored(net(2), batches(x, (10 * y).long()))
-    with pytest.raises(ValueError, match=r"^targets must have a row for each of the 40 trajectories, got 39"):
+    with pytest.raises(
+        ValueError, match=r"^targets of batches must have a row for each of 40 trajectories, got "
+    ):
         reanchored(net(), [(x, y[:39])])
 
 

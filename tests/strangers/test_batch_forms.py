@@ -41,7 +41,7 @@ def test_batches_keep_their_form() -> None:
         ((torch.zeros(3, 4, 2),), "^field must hold .* or dicts, got no targets$"),
         (
             {"x": torch.zeros(3, 4, 2), "z": 2},
-            "^field must hold .* or dicts, got no targets under x, z: keys= names them$",
+            "^field must hold .* or dicts, got no targets under x, z: pass keys= to name them$",
         ),
         ((torch.zeros(3, 4, 2), ["a", "b", "c"]), "^targets of field must be numbers, got text such as 'a'"),
         (("a", torch.zeros(3)), "^inputs of field must be a tensor or an array, got str"),

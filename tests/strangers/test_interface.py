@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from crest.probes import evaluating
-from crest.strangers.asking import asker
+from crest.strangers.batch import Batch
 from crest.strangers.interface import InterfaceError, captured_interface, find_interface
 from crest.strangers.lengths import mask_from
+from crest.strangers.model import StrangerModel
 from packed_made import Masked, Packed, Unpacked
 
 STEPS = 40
@@ -104,15 +104,16 @@ FIRST, LAST = torch.randn(3, 2, STEPS), torch.randn(3, STEPS, 2)
     ids=["lstm", "time first", "class token", "squeeze", "attention", "norm", "patches"],
 )
 def test_it_is_found(model: nn.Module, inputs: Tensor, wanted: tuple[object, ...]) -> None:
-    found = find_interface(model, asker(model, None), inputs, steps=STEPS)
+    found = find_interface(StrangerModel(model, channels_first=inputs is FIRST), Batch(inputs))
     assert (found.features, found.head, found.axes, found.steps) == wanted
     assert found.features in str(found)
 
 
 def test_what_is_captured_is_what_the_head_reads() -> None:
     model = Squeezed()
-    found = find_interface(model, asker(model, None), FIRST, steps=STEPS)
-    with evaluating(model), captured_interface(model, found) as last:
+    found = find_interface(StrangerModel(model, channels_first=True), Batch(FIRST))
+    stranger = StrangerModel(model)
+    with stranger.quiet(), captured_interface(stranger, found) as last:
         answer = model(FIRST)
         features, pooled = last()
     assert features.shape == (3, 20, 8)
@@ -124,16 +125,17 @@ def test_what_is_captured_is_what_the_head_reads() -> None:
 def test_where_steps_and_channels_are_equally_many_the_inputs_decide() -> None:
     block = nn.Sequential(nn.Conv1d(2, 20, 5, stride=2, padding=2), nn.ReLU())
     model = nn.Sequential(block, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(20, 1))
-    found = find_interface(model, asker(model, None), FIRST, steps=STEPS, channels_first=True)
+    found = find_interface(StrangerModel(model, channels_first=True), Batch(FIRST))
     assert (found.features, found.axes) == ("0", (0, 2, 1))
 
 
 def test_an_activation_without_a_module_belongs_to_the_features() -> None:
     model = Functional()
-    found = find_interface(model, asker(model, None), FIRST, steps=STEPS, channels_first=True)
+    found = find_interface(StrangerModel(model, channels_first=True), Batch(FIRST))
     assert (found.features, found.activation) == ("c", "relu")
     assert "behind relu" in str(found)
-    with evaluating(model), captured_interface(model, found) as last:
+    stranger = StrangerModel(model)
+    with stranger.quiet(), captured_interface(stranger, found) as last:
         model(FIRST)
         features, pooled = last()
     assert torch.allclose(found.active(features).mean(1), pooled, atol=1e-6)
@@ -141,17 +143,19 @@ def test_an_activation_without_a_module_belongs_to_the_features() -> None:
 
 def test_names_decide_where_they_are_given() -> None:
     model = Squeezed()
-    found = find_interface(model, asker(model, None), FIRST, steps=STEPS, features="first", head="gate")
+    found = find_interface(
+        StrangerModel(model, channels_first=True), Batch(FIRST), features="first", head="gate"
+    )
     assert (found.features, found.head) == ("first", "gate")
 
 
 def test_where_nothing_is_found_the_way_out_is_told() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Linear(2 * STEPS, 1))
-    with pytest.raises(InterfaceError, match=r"features must name a module .* features=False"):
-        find_interface(model, asker(model, None), FIRST, steps=STEPS)
+    with pytest.raises(InterfaceError, match=r"features must name a module .* 3-D outputs are those of none"):
+        find_interface(StrangerModel(model, channels_first=True), Batch(FIRST))
     model = nn.Sequential(nn.Conv1d(2, 1, 3), nn.AdaptiveAvgPool1d(1))
     with pytest.raises(InterfaceError, match=r"head must name .* no linear layer"):
-        find_interface(model, asker(model, None), FIRST, steps=STEPS)
+        find_interface(StrangerModel(model, channels_first=True), Batch(FIRST))
 
 
 @pytest.mark.parametrize(
@@ -167,11 +171,12 @@ def test_where_nothing_is_found_the_way_out_is_told() -> None:
 def test_packed_sequences_show_their_features(model: nn.Module, wanted: tuple[str, str]) -> None:
     lengths = torch.tensor([20, STEPS, 7])
     mask = mask_from(lengths, LAST)
-    found = find_interface(model, asker(model, None), LAST, mask, steps=STEPS)
+    found = find_interface(StrangerModel(model), Batch(LAST, None, mask))
     assert (found.features, found.head) == wanted
     assert (found.axes, found.steps) == ((0, 1, 2), STEPS)
-    with evaluating(model), captured_interface(model, found) as last:
-        asker(model, None)(LAST, mask)
+    stranger = StrangerModel(model)
+    with stranger.quiet(), captured_interface(stranger, found) as last:
+        stranger(LAST, mask)
         features, pooled = last()
     if wanted[0] == "rnn":
         assert torch.equal(features[torch.arange(3), lengths - 1], pooled)
@@ -196,7 +201,7 @@ class MaskedTransformer(nn.Module):
 def test_a_transformer_with_padding_is_looked_into() -> None:
     model = MaskedTransformer()
     mask = mask_from(torch.tensor([20, STEPS, 7]), LAST)
-    found = find_interface(model, asker(model, None), LAST, mask, steps=STEPS)
+    found = find_interface(StrangerModel(model), Batch(LAST, None, mask))
     assert (found.features, found.head, found.steps) == ("encoder", "fc", STEPS + 1)
 
 
@@ -208,9 +213,9 @@ def test_what_is_wrong_with_a_named_module_is_said() -> None:
         ("unused", "which the model does not call"),
     ):
         with pytest.raises(InterfaceError, match=f"got '{name}', {why}"):
-            find_interface(model, asker(model, None), LAST, steps=STEPS, features=name)
+            find_interface(StrangerModel(model), Batch(LAST), features=name)
     narrow = Classified()
     narrow.embed, narrow.token = nn.Linear(2, 6), nn.Parameter(torch.zeros(1, 1, 6))
     narrow.encoder = nn.Linear(6, 8)
-    with pytest.raises(InterfaceError, match=r"got 'embed', which gives \(3, 40, 6\)"):
-        find_interface(narrow, asker(narrow, None), LAST, steps=STEPS, features="embed")
+    with pytest.raises(InterfaceError, match=r"got 'embed', which gives \(2, 40, 6\)"):
+        find_interface(StrangerModel(narrow), Batch(LAST), features="embed")

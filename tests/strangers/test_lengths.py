@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from crest.strangers.lengths import as_step_mask, lengths_of, mask_from, padding_note
+from crest.strangers.lengths import lengths_of, mask_from, padding_note, valid_at
 
 X = torch.zeros(3, 8, 2)
 LENGTHS = torch.tensor([8, 3, 1])
@@ -63,12 +63,24 @@ def test_padding_in_front_or_between_has_no_length(row: list[int]) -> None:
         lengths_of(mask)
 
 
-def test_only_lengths_become_masks() -> None:
-    mask = torch.ones(3, 8)
-    assert as_step_mask(mask, X) is mask
-    assert as_step_mask(None, X) is None
-    assert as_step_mask(LENGTHS, "a sentence") is LENGTHS
-    assert torch.equal(as_step_mask(LENGTHS, X), mask_from(LENGTHS, X))
+@pytest.mark.parametrize(
+    ("steps", "rate", "wanted"),
+    [
+        (6, 1.0, [6, 3, 1]),
+        # Whole stretches alone, or the first if there is none.
+        (3, 2.0, [3, 1, 1]),
+        # Behind the longest trajectory the model has cut off two steps.
+        (4, 1.0, [4, 3, 1]),
+        (2, 2.0, [2, 1, 1]),
+    ],
+)
+def test_valid_steps_of_features(steps: int, rate: float, wanted: list[int]) -> None:
+    longest = 6 if steps * rate == 6 else 4
+    valid = torch.arange(6) < torch.tensor([[longest], [3], [1]])
+    found = valid_at(valid, steps, rate)
+    assert found.shape == (3, steps)
+    assert found.sum(1).tolist() == wanted
+    assert not (found[:, 1:] & ~found[:, :-1]).any()
 
 
 def test_zeros_at_the_ends_are_asked_about_where_they_look_like_padding() -> None:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from pooled_in_a_line import LastStep, Strided, made
 
 
 class MeanOverTime(nn.Module):
@@ -126,7 +127,7 @@ def test_a_second_readout_is_called_as_the_first_one_was() -> None:
         (nn.MaxPool1d(2), "MaxPool1d, which leaves many steps"),
         (nn.AvgPool1d(400), "AvgPool1d, which leaves many steps"),
         (nn.AdaptiveMaxPool1d(3), r"AdaptiveMaxPool1d\(output_size=3\), which leaves several steps"),
-        (nn.LSTM(3, 8, batch_first=True), "LSTM, which does not pool; .* make that line a layer"),
+        (nn.LSTM(3, 8, batch_first=True), "LSTM, which does not pool; .* pass a batch as sample="),
         (nn.GRU(3, 8), "GRU, which does not pool"),
         (nn.Linear(3, 8), "Linear, which does not pool"),
         (nn.Conv1d(3, 8, 5), "Conv1d, which does not pool"),
@@ -236,3 +237,33 @@ def test_the_warning_is_of_the_line_that_replaces() -> None:
     with pytest.warns(UserWarning, match="train it again") as seen:
         crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout(), warn=True)
     assert seen[0].filename == __file__
+
+
+def test_a_line_of_forward_that_pools_is_replaced_with_a_sample() -> None:
+    x = torch.randn(4, 1, 60)
+    for kind, path in ((Strided, "second"), (LastStep, "gru")):
+        model = made(kind)
+        own = crest.MeanReadout() if kind is Strided else crest.LastReadout()
+        with pytest.warns(UserWarning, match=f"at '{path}': train it again"):
+            crest.replace_pooling(model, path, own, sample=(x, torch.zeros(4)))
+        torch.testing.assert_close(model(x), made(kind)(x))
+        crest.replace_pooling(model, path, crest.MaxReadout(), sample=x, warn=False)
+        assert not torch.allclose(model(x), made(kind)(x))
+    with pytest.raises(
+        ValueError, match=r"got 'gru': GRU, which does not pool; if a line of `forward` pools .* sample="
+    ):
+        crest.replace_pooling(made(LastStep), "gru", crest.MeanReadout())
+
+
+def test_reanchoring_takes_the_module_whose_output_is_pooled() -> None:
+    x, y = torch.randn(20, 1, 60), torch.randn(20)
+    model = made(LastStep)
+    found = crest.reanchor(model, [(x, y)], pooling="gru", head="head", budgets=[0.1], run_up=0)
+    left = model(x).reshape(-1)
+    wanted = nn.functional.linear(
+        crest.CrestReadout(0.1, run_up=0)(model.gru(x.mT)[0]), model.head.weight, model.head.bias
+    )
+    torch.testing.assert_close(left, wanted.reshape(-1))
+    # Once more, on what it has become.
+    again = crest.reanchor(model, [(x, y)], pooling="gru", head="head", budgets=[0.1], run_up=0)
+    assert again.error == pytest.approx(found.error, rel=1e-4)

@@ -1,6 +1,5 @@
 """Bring a trained model and data as in training; learn what its answer follows."""
 
-import contextlib
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Literal
@@ -10,21 +9,18 @@ import torch
 from torch import Tensor, nn
 
 from crest._audit.looking import credit_at, known_events, looked_into
-from crest._audit.readings import Readings, core_of, deletions, sharp_share
+from crest._audit.readings import core_of, deletions, sharp_share
 from crest._audit.result import Audit, ConditionReading
 from crest._audit.shown import shown_traces
 from crest._audit.verdict import FEWEST, FOLLOWS, found
-from crest._base.arrays import StepMask
 from crest._base.doors import door_leaving
 from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
-from crest.strangers.asked import Asked, asked_about, settled_axes
-from crest.strangers.batch_parts import BatchKeys
-from crest.strangers.given import gathered, require_in_order
+from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
 from crest.strangers.lengths import padding_note
+from crest.strangers.model import StrangerModel, settled_axes
 
 
 @door_leaving("model")
@@ -84,63 +80,61 @@ def audit(
     if events is not None or conditions is not None:
         require_in_order(batches)
     given = gathered(batches, settings.trajectories, keys, channels_first=channels_first)
-    if len(given.inputs) < 2:
+    if len(given) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []
-    channels_first = settled_axes(model, given, channels_first, notes)
-    if len(given.inputs) < FEWEST:
+    channels_first = settled_axes(model, given, channels_first, notes=notes)
+    if len(given) < FEWEST:
         notes.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
-    quiet = evaluating(model) if isinstance(model, nn.Module) else contextlib.nullcontext()
-    with quiet, torch.no_grad():
-        asked = asked_about(
-            model, given, channels_first=channels_first, answer=answer, batch_size=settings.batch_size
-        )
-        notes += as_numbers_note(error, asked.answers, asked.targets)
-        notes += padding_note(asked.signals, asked.mask)
-        known = known_events(events, asked, notes)
-        names = _names(conditions, asked, notes)
+    stranger = StrangerModel(model, channels_first, answer, settings.batch_size)
+    with stranger.quiet():
+        batch = stranger.beside(given)
+        answers = stranger.predictions(batch)
+        notes += as_numbers_note(error, answers, batch.targets)
+        notes += padding_note(batch.signals, batch.mask)
+        known = known_events(events, batch, notes)
+        names = _names(conditions, batch, notes)
         tested = exchange_test(
-            asked.function,
-            asked.signals,
-            mask=asked.mask,
-            targets=asked.targets,
-            error=error,
-            exchange=settings,
+            stranger, batch.signals, mask=batch.mask, targets=batch.targets, error=error, exchange=settings
         )
         level = None
         if tested.varies and tested.transient_interval[0] < FOLLOWS:
             of_level = dataclasses.replace(settings, kind="level", what="background")
-            level = exchange_test(asked.function, asked.signals, mask=asked.mask, exchange=of_level)
+            level = exchange_test(stranger, batch.signals, mask=batch.mask, exchange=of_level)
         interface, read = None, None
         if isinstance(model, nn.Module) and features is not False:
-            interface, read = looked_into(model, asked, features, head, notes)
+            interface, read = looked_into(stranger, batch, features, head, notes)
         if known is not None and read is None:
             notes.append("events are not compared with anything: there are no features of the model to see")
-        core = core_of(asked.signals, asked.valid, settings.sigma)
-        gone = deletions(asked, core, seed=settings.seed)
-        by_condition = None if names is None else _by_condition(asked, names, read, core, error)
-    sharp = sharp_share(asked.signals, asked.valid)
-    on_core = None
-    if read is not None:
-        on_core = read.means_on(core.cpu())
-    mistaken = None if asked.targets is None else float(error(asked.answers, asked.targets))
+        core = core_of(batch.signals, batch.valid, settings.sigma)
+        gone = deletions(stranger, batch, core, seed=settings.seed)
+        by_condition = (
+            None
+            if names is None
+            else _by_condition(
+                stranger, batch, names, None if read is None else read.on(core.cpu())[0], error
+            )
+        )
+    sharp = sharp_share(batch.signals, batch.valid)
+    on_core = None if read is None else read.means_on(core.cpu())
+    mistaken = None if batch.targets is None else float(error(answers, batch.targets))
     finding = found(
         tested,
         level=level,
         sharp=sharp,
         core_credit=on_core,
         deletion=gone,
-        few=len(asked.signals) < FEWEST,
+        few=len(batch.signals) < FEWEST,
         channels_first=channels_first,
-        masked=asked.mask is not None,
+        masked=batch.mask is not None,
         error=mistaken,
     )
-    classes = _classes(asked)
+    classes = _classes(answers, batch.targets)
     return Audit(
         verdict=finding.verdict,
         reasons=finding.reasons,
         advice=finding.advice,
-        trajectories=len(asked.signals),
+        trajectories=len(batch.signals),
         exchange=tested,
         level=level,
         deletion=gone,
@@ -154,13 +148,12 @@ def audit(
         by_condition=by_condition,
         classes=classes,
         notes=tuple(notes),
-        traces=shown_traces(asked, read, core, known, of_classes=bool(classes)),
+        traces=shown_traces(batch, answers, read, core, known, of_classes=bool(classes)),
     )
 
 
-def _classes(asked: Asked) -> tuple[str, ...]:
+def _classes(predictions: Tensor, targets: Tensor | None) -> tuple[str, ...]:
     """The numbers of the K classes of logits (N, K), as text; none if predictions or targets are numbers."""
-    predictions, targets = asked.answers, asked.targets
     outputs = predictions.shape[1] if predictions.ndim == 2 else 1
     if outputs == 1 or not (targets is None or are_classes(targets, outputs)):
         return ()
@@ -168,22 +161,22 @@ def _classes(asked: Asked) -> tuple[str, ...]:
 
 
 def _names(
-    conditions: Iterable[Hashable] | Tensor | None, asked: Asked, notes: list[str]
+    conditions: Iterable[Hashable] | Tensor | None, batch: Batch, notes: list[str]
 ) -> list[Hashable] | None:
     if conditions is None:
         return None
-    if asked.targets is None:
+    if batch.targets is None:
         raise ValueError("conditions need targets in the batches, got none")
     if isinstance(conditions, Tensor | np.ndarray) and conditions.ndim != 1:
         raise ValueError(
             f"conditions must name a condition for each trajectory, got shape {tuple(conditions.shape)}"
         )
     names = conditions.tolist() if isinstance(conditions, Tensor | np.ndarray) else list(conditions)
-    if len(names) < len(asked.signals):
+    if len(names) < len(batch.signals):
         raise ValueError(
-            f"conditions must name one of each of {len(asked.signals)} trajectories, got {len(names)}"
+            f"conditions must name one of each of {len(batch.signals)} trajectories, got {len(names)}"
         )
-    count = len(asked.signals)
+    count = len(batch.signals)
     if unseen := dict.fromkeys(name for name in names[count:] if name not in set(names[:count])):
         notes.append(
             f"conditions that are not among the first {count} of {len(names)} trajectories: "
@@ -193,19 +186,22 @@ def _names(
 
 
 def _by_condition(
-    asked: Asked, names: list[Hashable], read: Readings | None, core: StepMask, error: ErrorOf
+    stranger: StrangerModel,
+    batch: Batch,
+    names: list[Hashable],
+    share: Tensor | None,
+    error: ErrorOf,
 ) -> dict[Hashable, ConditionReading]:
-    assert asked.targets is not None
+    assert batch.targets is not None
     errors = errors_by_condition(
-        asked.function,
-        asked.signals,
-        asked.targets,
+        stranger,
+        batch.signals,
+        batch.targets,
         names,
-        asked.mask,
+        batch.mask,
         error=error,
-        batch_size=asked.batch_size,
+        batch_size=stranger.size,
     )
-    share = None if read is None else read.on(core.cpu())[0]
     rows = {name: torch.tensor([given == name for given in names]) for name in errors}
     return {
         name: ConditionReading(

@@ -13,7 +13,7 @@ from crest._audit.watch import Watch
 from crest._base.arguments import require
 from crest._base.doors import door
 from crest.exchange.settings import settings_of
-from crest.strangers.capture import part_at
+from crest.strangers.model import part_at
 
 # One code under two names, with classes of their own.
 _PACKAGES = ("lightning.pytorch", "pytorch_lightning")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from crest._audit.readings import Readings, readings
 from crest._base.arrays import EventMask
@@ -12,16 +12,19 @@ from crest._base.tensors import as_flags
 from crest.probes.credit import credit_of_scores
 from crest.probes.rates import events_at
 from crest.probes.result import CreditMeans
-from crest.strangers.asked import Asked
+from crest.strangers.batch import Batch
 from crest.strangers.interface import Interface, InterfaceError, find_interface
+from crest.strangers.model import StrangerModel
+
+_WITHOUT = "pass features= and head= to name them, or features=False to audit without them"
 
 
-def known_events(events: Any, asked: Asked, notes: list[str]) -> EventMask | None:
+def known_events(events: Any, batch: Batch, notes: list[str]) -> EventMask | None:
     """The events of the trajectories as booleans (N, T) on the CPU; None where nobody knows them.
 
     Args:
         events: (N, T) or more rows, of which the first are taken; booleans, or the integers 0 and 1.
-        asked: what the model is asked about.
+        batch: what the model is asked about.
         notes: a line is added to these where there is no event among them.
     """
     if events is None:
@@ -32,52 +35,38 @@ def known_events(events: Any, asked: Asked, notes: list[str]) -> EventMask | Non
         raise ValueError(
             f"events must be booleans or the integers 0 and 1, got {type(events).__name__}"
         ) from error
-    if flags.ndim != 2 or len(flags) < len(asked.signals) or flags.shape[1] != asked.signals.shape[1]:
+    if flags.ndim != 2 or len(flags) < len(batch.signals) or flags.shape[1] != batch.signals.shape[1]:
         raise ValueError(
-            f"events must have shape (N, T) = {tuple(asked.signals.shape[:2])}, those of the inputs, got {tuple(flags.shape)}"
+            f"events must have shape (N, T) = {tuple(batch.signals.shape[:2])}, those of the inputs, got {tuple(flags.shape)}"
         )
-    found = as_flags("events", flags[: len(asked.signals)], asked.signals).cpu()
-    if not bool((found & asked.valid.cpu()).any()):
+    found = as_flags("events", flags[: len(batch.signals)], batch.signals).cpu()
+    if not bool((found & batch.valid.cpu()).any()):
         notes.append(f"events hold no event in the {len(found)} trajectories: nothing is compared with them")
     return found
 
 
 def looked_into(
-    model: nn.Module, asked: Asked, features: str | None, head: str | None, notes: list[str]
+    stranger: StrangerModel, batch: Batch, features: str | None, head: str | None, notes: list[str]
 ) -> tuple[Interface | None, Readings | None]:
     """Where features and pooled vector are, and what they show; neither where they are not found and were not asked for.
 
     Args:
-        model: any module, in evaluation mode.
-        asked: what it is asked about.
+        stranger: any module, in evaluation mode.
+        batch: what it is asked about.
         features: name of the module that gives the features, where it is known.
         head: name of the module that reads the pooled vector, where it is known.
         notes: what was assumed is added to these.
     """
-    inputs, mask = asked.inputs[:2], None
-    if asked.mask is not None:
-        # All steps count as valid here: a model that packs its features, or cuts off the padding, shows all of them then.
-        there = asked.mask[:2].unsqueeze(1 if asked.channels_first else 2)
-        inputs, mask = torch.where(there, inputs, 0), torch.ones_like(asked.mask[:2])
     try:
-        interface = find_interface(
-            model,
-            asked.ask,
-            inputs,
-            mask,
-            steps=asked.signals.shape[1],
-            features=features,
-            head=head,
-            channels_first=asked.channels_first,
-        )
+        interface = find_interface(stranger, batch, features=features, head=head)
     except InterfaceError as unknown:
         if features is not None or head is not None:
-            raise
-        notes.append(f"the pooling interface was not found: {unknown}")
+            raise InterfaceError(f"{unknown}; {_WITHOUT}") from unknown
+        notes.append(f"the pooling interface was not found: {unknown}; {_WITHOUT}")
         return None, None
     notes.append(f"pooling interface: {interface}")
-    read = readings(model, asked, interface)
-    if read.token:
+    read = readings(stranger, batch, interface)
+    if interface.token:
         notes.append("the first feature step is a token that the head reads; it was left out")
     return interface, read
 

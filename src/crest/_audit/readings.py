@@ -3,17 +3,19 @@
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from crest._base.arrays import StepMask, StepScores, StridedEvents
+from crest._base.arrays import StepMask, StepScores
 from crest.background import interpolate_out
 from crest.background.core import transient_core
 from crest.probes.batches import batches_of
 from crest.probes.credit import credit_shares, step_scores
 from crest.probes.rates import events_at
 from crest.readouts.crest import CrestReadout
-from crest.strangers.asked import Asked
+from crest.strangers.batch import Batch
 from crest.strangers.interface import Interface, captured_interface
+from crest.strangers.lengths import valid_at
+from crest.strangers.model import StrangerModel
 
 # A budget at its limit is there up to rounding. our choice: docs/choices.md#audit
 _ROUNDING = 1e-3
@@ -37,8 +39,6 @@ class Readings:
     """(N, T'): steps of the features that are valid."""
     transience: StepScores
     """(N, T'): how transient each step of the features is."""
-    token: bool
-    """Whether the first step was a token that the head reads, and was left out."""
 
     @property
     def concentration(self) -> Tensor:
@@ -62,12 +62,12 @@ class Readings:
         return float(known.nanmean()), float(chance.mean())
 
 
-def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
+def readings(stranger: StrangerModel, batch: Batch, interface: Interface) -> Readings:
     """The readings of all trajectories, batch by batch; of the features only scores and profiles are kept.
 
     Args:
-        model: any module, in evaluation mode.
-        asked: what it is asked about.
+        stranger: any module, in evaluation mode.
+        batch: what it is asked about.
         interface: where its features and its pooled vector are.
 
     Raises:
@@ -75,18 +75,17 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
     """
     scores, profiles, masks = [], [], []
     readout = CrestReadout(run_up=0)
-    token: bool | None = None
-    beside = 0 if asked.mask is None else 1
-    batches = batches_of(asked.inputs, asked.mask, asked.valid, size=max(1, asked.batch_size - beside))
-    with captured_interface(model, interface) as last:
+    beside = 0 if batch.mask is None else 1
+    batches = batches_of(batch.signals, batch.mask, batch.valid, size=max(1, stranger.size - beside))
+    with captured_interface(stranger, interface) as last:
         for x, given, present in batches:
             if given is None:
-                asked.ask(x)
+                stranger(x)
             else:
                 # With a trajectory of zeros that has no padding, features that are packed, or cut to the longest of a batch,
                 # have as many steps in each batch.
                 full, everywhere = torch.zeros_like(x[:1]), torch.ones_like(given[:1])
-                asked.ask(torch.cat([x, full]), torch.cat([given, everywhere]))
+                stranger(torch.cat([x, full]), torch.cat([given, everywhere]))
             features, pooled = (part[: len(x)].float().cpu() for part in last())
             for what, part in (("from", features), ("in what is read by", pooled)):
                 if not bool(torch.isfinite(part).all()):
@@ -95,30 +94,14 @@ def readings(model: nn.Module, asked: Asked, interface: Interface) -> Readings:
                         f"features must be finite numbers, got NaN or infinity {what} {name!r}"
                     )
             features = interface.active(features)
-            # A class token stands for no step of the inputs: one step more than those, or the step that the head reads as it is.
-            token = token if token is not None else _has_token(asked, interface, features, pooled)
-            features = features[:, int(token) :]
-            there = _strided(present.cpu(), features.shape[1])
+            features = features[:, int(interface.token) :]
+            there = valid_at(present.cpu(), features.shape[1], interface.rate)
             scores.append(step_scores(features, pooled))
             masks.append(there)
             profiles.append(readout.profile(features, there))
     cosine, there, profile = (torch.cat(parts) for parts in (scores, masks, profiles))
     credit = credit_shares(cosine, there)
-    return Readings(scores=cosine, credit=credit, mask=there, transience=profile, token=bool(token))
-
-
-def _has_token(asked: Asked, interface: Interface, features: Tensor, pooled: Tensor) -> bool:
-    if features.shape[1] > asked.signals.shape[1]:
-        return True
-    # Steps that are all the same, such as those of dead units, are equal to their mean without any token.
-    same = torch.equal(features, features[:, :1].expand_as(features))
-    return not interface.recurrent and not same and torch.equal(features[:, 0], pooled)
-
-
-def _strided(valid: StepMask, steps: int) -> StridedEvents:
-    """Valid steps of the features: those whose stretch of the inputs has no padding, or any valid one if there is none such."""
-    clean = ~events_at(~valid, steps)
-    return torch.where(clean.any(1, keepdim=True), clean, events_at(valid, steps))
+    return Readings(scores=cosine, credit=credit, mask=there, transience=profile)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,27 +114,28 @@ class Deletion:
     """Without as many steps elsewhere."""
 
 
-def deletions(asked: Asked, core: StepMask, *, seed: int) -> Deletion | None:
+def deletions(stranger: StrangerModel, batch: Batch, core: StepMask, *, seed: int) -> Deletion | None:
     """The change of the answers without the core, and without the same stretches moved elsewhere.
 
     None where the answers do not vary.
 
     Args:
-        asked: what the model is asked about.
+        stranger: any model.
+        batch: what it is asked about.
         core: (N, T), the steps of the core.
         seed: of where the stretches are moved to.
     """
     generator = torch.Generator().manual_seed(seed)
     moved = torch.stack(
-        [_elsewhere(row, there, generator) for row, there in zip(core, asked.valid, strict=True)]
+        [_elsewhere(row, there, generator) for row, there in zip(core, batch.valid, strict=True)]
     )
 
     def answers(removed: StepMask | None) -> Tensor:
         found = []
-        for x, given, gone in batches_of(asked.signals, asked.mask, removed, size=asked.batch_size):
+        for x, given, gone in batches_of(batch.signals, batch.mask, removed, size=stranger.size):
             left = x if gone is None else interpolate_out(x, gone, given).to(x.dtype)
-            found.append(asked.function(left) if given is None else asked.function(left, given))
-        joined = torch.cat(found).detach().reshape(len(asked.signals), -1).double().cpu()
+            found.append(stranger(left, given))
+        joined = torch.cat(found).detach().reshape(len(batch), -1).double().cpu()
         return joined - joined.mean(1, keepdim=True) if joined.shape[1] > 1 else joined
 
     own = answers(None)

@@ -9,14 +9,15 @@ from crest._audit.readings import Readings
 from crest._base.arrays import StepMask
 from crest.probes.rates import scores_at
 from crest.probes.traces import Trace, Traces
-from crest.strangers.asked import Asked
+from crest.strangers.batch import Batch
 
 SHOWN = 12
 """How many."""
 
 
 def shown_traces(
-    asked: Asked,
+    batch: Batch,
+    answers: Tensor,
     read: Readings | None,
     core: StepMask,
     events: Tensor | None,
@@ -26,18 +27,19 @@ def shown_traces(
     """Some trajectories, from the lowest target to the highest where there are targets: the same for any model.
 
     Args:
-        asked: what the model was asked about.
+        batch: what the model was asked about.
+        answers: its predictions.
         read: what its pooling interface showed.
         core: (N, T), the most transient steps.
         events: (N, T), where they are known.
         of_classes: whether several numbers for a trajectory are logits; else there is no one prediction to show.
     """
-    signals, answers, targets = asked.signals, asked.answers, asked.targets
+    signals, targets = batch.signals, batch.targets
     single = answers.reshape(len(signals), -1)
     value = single[:, 0] if single.shape[1] == 1 else single.argmax(1) if of_classes else None
     order = torch.arange(len(signals)) if targets is None else targets.argsort(stable=True).cpu()
     rows = order[torch.linspace(0, len(order) - 1, min(SHOWN, len(order))).round().long()].tolist()
-    steps, valid = signals.shape[1], asked.valid.cpu()
+    steps, valid = signals.shape[1], batch.valid.cpu()
 
     def there(values: Tensor, row: int) -> list[Any]:
         """Values (..., T) of a trajectory, NaN on its padding."""

@@ -3,6 +3,7 @@
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -20,12 +21,10 @@ from crest._base.rng import undisturbed
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.probes.result import CreditMeans
-from crest.strangers.asked import Asked, asked_about, settled_axes
-from crest.strangers.batch_parts import BatchKeys
-from crest.strangers.given import gathered, require_in_order
+from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
+from crest.strangers.model import StrangerModel, settled_axes
 
 
 class _NotFiniteError(ArithmeticError):
@@ -107,24 +106,27 @@ class Watch:
             require_in_order(batches)
         self.model, self.every = model, every
         self.history: list[WatchedEpoch] = []
-        self._features, self._head, self._answer = features, head, answer
+        self._features, self._head = features, head
         self._error, self._prefix = error, prefix
         # Even a loader that does not shuffle draws a number when it is opened.
         with undisturbed(*_generators(batches)):
             self._given = gathered(batches, self._settings.trajectories, keys, channels_first=channels_first)
-        if len(self._given.inputs) < 2:
+        if len(self._given) < 2:
             raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
         self._assumed: list[str] = []
+        with undisturbed():
+            first = settled_axes(model, self._given, channels_first, notes=self._assumed)
+        self._stranger = StrangerModel(model, first, answer, self._settings.batch_size)
         with self._quietly():
-            self._channels_first = settled_axes(model, self._given, channels_first, self._assumed)
-            if len(self._given.inputs) < FEWEST:
+            if len(self._given) < FEWEST:
                 self._assumed.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
-            asked = self._asked(answer)
-            self._assumed += as_numbers_note(error, asked.answers, asked.targets)
-            self._events = known_events(events, asked, self._assumed)
-            read = self._read(asked)
-            self._error_on(asked)
-            self._core = core_of(asked.signals, asked.valid, self._settings.sigma).cpu()
+            batch = self._stranger.beside(self._given)
+            answers = self._stranger.predictions(batch)
+            self._assumed += as_numbers_note(error, answers, batch.targets)
+            self._events = known_events(events, batch, self._assumed)
+            read = self._read(batch)
+            self._error_on(answers, batch)
+            self._core = core_of(batch.signals, batch.valid, self._settings.sigma).cpu()
         self._looked_into = read is not None
 
     def __call__(self, epoch: int) -> dict[str, float]:
@@ -146,62 +148,54 @@ class Watch:
         return row.to_dict(self._prefix)
 
     def __repr__(self) -> str:
-        return table_of(f"Watch of {len(self._given.inputs)} trajectories", self.history)
+        return table_of(f"Watch of {len(self._given)} trajectories", self.history)
 
     @contextlib.contextmanager
     def _quietly(self) -> Iterator[None]:
-        mode = evaluating(self.model) if isinstance(self.model, nn.Module) else contextlib.nullcontext()
-        with undisturbed(), mode, torch.no_grad():
+        with undisturbed(), self._stranger.quiet():
             yield
 
-    def _asked(self, answer: Callable[[Any], Tensor] | None) -> Asked:
-        return asked_about(
-            self.model,
-            self._given,
-            channels_first=self._channels_first,
-            answer=answer,
-            batch_size=self._settings.batch_size,
-        )
-
-    def _read(self, asked: Asked) -> Readings | None:
+    def _read(self, batch: Batch) -> Readings | None:
         """What the pooling interface shows; it is found anew each time, since weights can hide an activation."""
         notes, read = list(self._assumed), None
         if isinstance(self.model, nn.Module) and self._features is not False:
-            _, read = looked_into(self.model, asked, self._features, self._head, notes)
+            _, read = looked_into(self._stranger, batch, self._features, self._head, notes)
         self.notes = tuple(notes)
         return read
 
-    def _error_on(self, asked: Asked) -> float | None:
-        if asked.targets is None:
+    def _error_on(self, answers: Tensor, batch: Batch) -> float | None:
+        if batch.targets is None:
             return None
-        found: Any = self._error(asked.answers, asked.targets)
+        found: Any = self._error(answers, batch.targets)
         try:
             return float(found)
         except (TypeError, ValueError, RuntimeError) as error:
             got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
             raise ValueError(f"error must return one number, got {got}") from error
 
-    def _read_finite(self, asked: Asked, epoch: int) -> Readings | None:
+    def _read_finite(self, batch: Batch, epoch: int) -> Readings | None:
         """The same, or None where the features are not finite: behind a bounded activation the answers can be."""
         try:
-            return self._read(asked)
+            return self._read(batch)
         except FeaturesNotFiniteError:
             self.notes = (*self._assumed, f"the model's features are not finite in epoch {epoch}")
             return None
 
     def _measured(self, epoch: int) -> WatchedEpoch:
         with self._quietly():
-            asked = self._asked(_finite(self._answer))
+            batch = self._stranger.beside(self._given)
+            stranger = replace(self._stranger, answer=_finite(self._stranger.answer))
+            answers = stranger.predictions(batch)
             tested = exchange_test(
-                asked.function,
-                asked.signals,
-                mask=asked.mask,
-                targets=asked.targets,
+                stranger,
+                batch.signals,
+                mask=batch.mask,
+                targets=batch.targets,
                 error=self._error,
                 exchange=self._settings,
             )
-            read = self._read_finite(asked, epoch)
-            error = self._error_on(asked)
+            read = self._read_finite(batch, epoch)
+            error = self._error_on(answers, batch)
         share, chance, credit = self._unread
         if read is not None:
             share, chance = read.means_on(self._core)
@@ -209,7 +203,7 @@ class Watch:
                 credit = credit_at(read, self._events) or _NO_CREDIT
         return WatchedEpoch(
             epoch=epoch,
-            verdict=verdict_of(tested, few=len(asked.signals) < FEWEST),
+            verdict=verdict_of(tested, few=len(batch.signals) < FEWEST),
             exchange=tested,
             error=error,
             core_credit=share,
@@ -237,7 +231,7 @@ class Watch:
                 transient=math.nan, background=math.nan, interaction=math.nan, transient_interval=unknown,
                 background_interval=unknown, interaction_interval=unknown, background_alone=math.nan,
                 kind=self._settings.kind, what=self._settings.what,
-                trajectories=len(self._given.inputs), constant_error=wanted, exchanged_error=wanted,
+                trajectories=len(self._given), constant_error=wanted, exchanged_error=wanted,
             ),
             error=wanted,
             core_credit=share,

@@ -10,15 +10,15 @@ from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings
 from crest.probes.batches import batches_of, evaluating, in_batches
 from crest.probes.errors import ErrorOf
-from crest.strangers.batch_forms import JoinedBatches
-from crest.strangers.calls import answer_to
+from crest.strangers.batch import Batch
+from crest.strangers.model import StrangerModel
 
 
 @dataclass(frozen=True, kw_only=True)
 class Yardstick:
     """One way to measure, the same for all candidates."""
 
-    validation: JoinedBatches
+    validation: Batch
     """Held-out trajectories, as in training."""
     channels_first: bool
     """Whether the models take (B, C, T)."""
@@ -27,7 +27,7 @@ class Yardstick:
     exchange: ExchangeSettings
     """How the exchange test is done, the same for all candidates."""
 
-    def predictions(self, model: nn.Module, data: JoinedBatches) -> Tensor:
+    def predictions(self, model: nn.Module, data: Batch) -> Tensor:
         """The model's predictions (N,), (N, 1) or (N, K), finite, on the CPU."""
         asked = batches_of(
             *(part for part in (data.inputs, data.mask) if part is not None), size=self.exchange.batch_size
@@ -41,8 +41,9 @@ class Yardstick:
         require_finite("predictions of the model", found)
         return found
 
-    def error_on(self, model: nn.Module, data: JoinedBatches) -> float:
+    def error_on(self, model: nn.Module, data: Batch) -> float:
         """The model's error on these trajectories."""
+        assert data.targets is not None
         return float(self.error(self.predictions(model, data), data.targets))
 
     def tested(self, model: nn.Module) -> Exchange:
@@ -57,21 +58,13 @@ class Yardstick:
                 exchange=self.exchange,
             )
 
-    def _function(self, model: nn.Module) -> "_Asked":
-        return _Asked(model, self.channels_first)
+    def _function(self, model: nn.Module) -> StrangerModel:
+        return StrangerModel(model, self.channels_first, _tensor)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The model as a function of signals (B, T, C)."""
-
-    model: nn.Module
-    channels_first: bool
-
-    def __call__(self, signals: Tensor, mask: Tensor | None = None) -> Tensor:
-        answer = answer_to(self.model, signals.transpose(1, 2) if self.channels_first else signals, mask)
-        if not isinstance(answer, Tensor):
-            raise ValueError(
-                f"model must give a tensor, got {type(answer).__name__}: wrap it in a module that does"
-            )
-        return answer
+def _tensor(answer: object) -> Tensor:
+    if not isinstance(answer, Tensor):
+        raise ValueError(
+            f"model must return a tensor, got {type(answer).__name__}: wrap it in a module that does"
+        )
+    return answer

@@ -18,22 +18,13 @@ from crest._repair.workshop import Fit, FitResultError, TriedModel, Workshop, me
 from crest.exchange.candidates import Candidate
 from crest.exchange.rule import choose
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.probes.batches import evaluating
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.remedies.registry import CONTROL, REMEDIES, USUAL_REMEDIES, remedies_of
 from crest.remedies.remedy import Remedy
-from crest.strangers.axes import find_channels_first, warn_of_axes
-from crest.strangers.batch_forms import (
-    BatchForm,
-    JoinedBatches,
-    TrainingParts,
-    held_out,
-    require_rereadable,
-)
-from crest.strangers.batch_parts import BatchKeys, as_batches
-from crest.strangers.calls import answer_to
-from crest.strangers.capture import part_at
+from crest.strangers.batch import Batch, BatchKeys, as_batches
+from crest.strangers.batch_forms import BatchForm, held_out, require_rereadable
 from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
+from crest.strangers.model import StrangerModel, part_at, settled_axes
 
 _IN_FRONT = (
     ". The front is a wrapper around the model, crest.remedies.WithFront: fit must take any module, and for a "
@@ -71,9 +62,9 @@ def repair(
             argument of such a name, else as the second argument.
         train_batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts; a list or a
             `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits.
-        pooling: path of the pooling layer, as `model.named_modules()` lists it; or a pair of it and the path of the linear
-            layer that reads the pooled vector, if that is not found. Found if the model has one layer that is known to
-            pool: torch's adaptive pooling to one step, or a readout of crest.
+        pooling: path of the pooling layer, or of the module whose output a line of `forward` pools, as
+            `model.named_modules()` lists it; or a pair of it and the path of the layer that reads the pooled vector.
+            Found by default.
         fit: your own training, `fit(model, batches)`, in place or with the trained model as its result. It starts from the
             trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
         validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
@@ -119,7 +110,10 @@ def repair(
             "model as it is was trained on them, its own ID error is too low."
         )
     first = _first(train_batches, form, seed)
-    channels_first = _axes(original, first, channels_first, notes)
+    _require_taken(original, first)
+    found: list[str] = []
+    channels_first = settled_axes(original, first, channels_first, longer=False, notes=found)
+    notes += [f"{_sentence(note)}. Pass channels_first= if that is wrong." for note in found]
     yardstick = Yardstick(
         validation=form.joined(validation, "validation", channels_first),
         channels_first=channels_first,
@@ -186,42 +180,28 @@ def _wanted(remedies: Sequence[str] | Mapping[str, Any], fit: Fit | None) -> dic
     return {CONTROL: REMEDIES[CONTROL], **found} if trains else found
 
 
-def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> TrainingParts:
+def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> Batch:
     with scope(seed, "repair/reading"):
         for batch in batches:
             return form.parts(batch, "train_batches")
     raise ValueError("train_batches must hold at least one batch, got none")
 
 
-def _axes(model: nn.Module, first: TrainingParts, channels_first: bool | None, notes: list[str]) -> bool:
-    """Whether inputs are (B, C, T); the model must take them, and answer the same twice."""
-    if first.inputs.ndim != 3:
-        raise ValueError(
-            f"inputs of train_batches must have shape (B, T, C) or (B, C, T), got {tuple(first.inputs.shape)}"
-        )
+def _require_taken(model: nn.Module, first: Batch) -> None:
+    """Raise a ValueError unless the model takes the batch, and predicts the same twice."""
     if first.mask is None:
         require_finite("inputs of train_batches", first.inputs)
+    stranger, masked = StrangerModel(model), first.mask is not None
     try:
-        with evaluating(model):
-            answer, again = (answer_to(model, first.inputs, first.mask) for _ in range(2))
+        with stranger.quiet():
+            answer, again = (stranger.raw(first.inputs, first.mask) for _ in range(2))
     except CALL_ERRORS as error:
+        shape = tuple(first.inputs.shape)
         raise ValueError(
-            why_it_failed(
-                error,
-                tuple(first.inputs.shape),
-                masked=first.mask is not None,
-                channels_first=channels_first,
-            )
+            why_it_failed(error, shape, masked=masked, channels_first=first.channels_first)
         ) from error
     if isinstance(answer, Tensor):
         require_same(answer, again)
-    found = find_channels_first(model, first.inputs, first.mask)
-    if channels_first is not None:
-        warn_of_axes(channels_first, tuple(first.inputs.shape), found)
-        return channels_first
-    how, order = "taken as" if found is None else "found to be", "(B, C, T)" if found else "(B, T, C)"
-    notes.append(f"Inputs were {how} {order}; channels_first= says otherwise.")
-    return bool(found)
 
 
 def _tried(
@@ -265,7 +245,7 @@ def _report(say: Callable[[str], object], name: str, one: TriedModel) -> None:
 
 
 def _with_field(
-    tried: Mapping[str, TriedModel], yardstick: Yardstick, place: JoinedBatches | None, notes: list[str]
+    tried: Mapping[str, TriedModel], yardstick: Yardstick, place: Batch | None, notes: list[str]
 ) -> dict[str, MeasuredModel]:
     """The numbers of the candidates with their errors in the field, which come after the choice."""
     if place is None:

@@ -11,6 +11,8 @@ from crest.readouts.crest import CrestReadout
 from crest.remedies.front import WithFront
 from crest.remedies.reanchored import BudgetChoice
 from crest.remedies.registry import REMEDIES
+from crest.strangers.implant import implant_readout
+from crest.strangers.interface import Interface
 from crest.strangers.replacing import replace_pooling
 from crest.strangers.slot import Layout
 
@@ -42,6 +44,8 @@ class Structure:
     """CREST's budget."""
     stride: int = 1
     """Input steps for each step of the features, in which CREST's constants count."""
+    interface: Interface | None = None
+    """Between which layers CREST stands, where a line of `forward` pooled."""
 
     def build(self, model: nn.Module, fronts: Mapping[str, nn.Module] | None = None) -> nn.Module:
         """The model, built so; it is changed in place.
@@ -55,6 +59,8 @@ class Structure:
             replace_pooling(
                 model, self.pooling, readout, layout=self.layout, keepdim=self.keepdim, warn=False
             )
+        if self.interface is not None:
+            implant_readout(model, CrestReadout(self.budget, stride=self.stride), self.interface)
         if self.front is None:
             return model
         return WithFront(self._made_front(self.front, fronts or {}), model).train(model.training)
@@ -83,6 +89,9 @@ class Structure:
             ValueError: For another text.
         """
         try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError, RecursionError) as error:
+            fields = json.loads(text)
+            if fields.get("interface") is not None:
+                fields["interface"] = Interface.read(fields["interface"])
+            return cls(**fields)
+        except (AttributeError, KeyError, ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"text must be what Structure.written wrote: {error}") from error

@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from torch import Tensor, nn
@@ -15,17 +15,18 @@ from crest._repair.structure import Structure
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
 from crest.remedies.remedy import Remedy, mask_argument
-from crest.strangers.batch_forms import BatchForm, ChangedBatches, TrainingParts
-from crest.strangers.conventions import known_convention, seen_convention
-from crest.strangers.finding import find_head, find_pooling, find_stride
+from crest.strangers.batch import Batch
+from crest.strangers.batch_forms import BatchForm, ChangedBatches
+from crest.strangers.interface import Interface
+from crest.strangers.pooling import find_place
 from crest.strangers.slot import Layout
 
 Fit: TypeAlias = Callable[[nn.Module, Iterable[Any]], Any]
 """The user's own training: a model, and batches that can be read many times. In place, or it returns a model."""
 
 _NO_POOLING = (
-    "No pooling layer was found: name it with pooling=. If a line of `forward` pools, make it a layer first, such as "
-    "self.pool = crest.MeanReadout(), or crest.LastReadout() for steps[:, -1]."
+    "No pooling layer was found, and features and head do not fit: name the pooling layer, or the module whose output a line "
+    "of `forward` pools, with pooling=."
 )
 _NO_HEAD = "No linear layer that reads the pooled vector as it is was found: name it with head=."
 _NO_FIT = "It needs training: give your own as fit=."
@@ -71,7 +72,7 @@ class Workshop:
     """To train on."""
     form: BatchForm
     """Of the batches."""
-    first: TrainingParts
+    first: Batch
     """Some batch, to look at the model with."""
     channels_first: bool
     """Whether the model takes (B, C, T)."""
@@ -92,47 +93,40 @@ class Workshop:
     notes: list[str] = field(default_factory=list, init=False)
     """What was found."""
     _no_pooling: str = field(default=_NO_POOLING, init=False)
+    interface: Interface | None = field(default=None, init=False)
+    """Where features and head are, if a line of `forward` pools."""
 
     def __post_init__(self) -> None:
-        if self.pooling is not None:
-            self._look_at(self.pooling)
-            return
-        found = find_pooling(self.model)
-        if found is None:
-            return
+        """See on the first batch where CREST can stand, and what reads it."""
+        batch = replace(self.first, channels_first=self.channels_first)
         try:
-            self._look_at(found)
-        except ValueError as refused:
-            # Nobody named this layer, so it is no error of the user's.
-            self._no_pooling = f"{_NO_POOLING} What was found is of no use: {refused}."
-
-    def _look_at(self, pooling: str) -> None:
-        """See on the first batch how the pooling layer is called, and what reads it."""
-        inputs, targets, mask = self.first
-        known = known_convention(self.model.get_submodule(pooling), pooling, "pooling")
-        layout, keepdim = self.layout, self.keepdim
-        if known is not None:
-            layout, keepdim = layout or known.layout, known.keepdim if keepdim is None else keepdim
-        self.layout, self.keepdim = seen_convention(
-            self.model, pooling, (inputs, targets, mask), layout=layout, keepdim=keepdim, argument="pooling"
-        )
-        steps = inputs.shape[2 if self.channels_first else 1]
-        self.stride = find_stride(self.model, pooling, self.layout, inputs, mask, steps=steps)
-        if self.pooling is None:
-            self.notes.append(f"The pooling layer was found at {pooling!r}.")
-        self.pooling = pooling
+            found = find_place(
+                self.model, batch, self.pooling, head=self.head, layout=self.layout, keepdim=self.keepdim
+            )
+        except ValueError as unknown:
+            if self.pooling is not None:
+                raise
+            # The user named no layer, so it is no error of theirs.
+            self._no_pooling = f"{_NO_POOLING} What was found is of no use: {unknown}."
+            return
+        if isinstance(found, Interface):
+            self.interface = found
+            self.notes.append(f"A line of `forward` pools the {found}.")
+        else:
+            self.notes += [] if self.pooling else [f"The pooling layer was found at {found.path!r}."]
+            self.pooling, self.layout, self.keepdim = found.path, found.layout, found.keepdim
+        self.stride = found.stride
         if self.stride > 1:
             self.notes.append(
                 f"Features have a step for {self.stride} of the inputs; CREST's constants count those of the inputs."
             )
-        if self.head is None:
-            self.head = find_head(self.model, pooling, inputs, mask)
-            if self.head is not None:
-                self.notes.append(f"The head was found at {self.head!r}.")
+        if self.head is None and found.linear is not None:
+            self.head = found.linear
+            self.notes.append(f"The head was found at {self.head!r}.")
 
     def lacks(self, remedy: Remedy) -> str | None:
         """What is missing for this remedy; None if nothing is."""
-        if remedy.needs_pooling and self.pooling is None:
+        if remedy.needs_pooling and self.pooling is None and self.interface is None:
             return self._no_pooling
         if remedy.needs_fit:
             return _NO_FIT if self.fit is None else None
@@ -156,7 +150,12 @@ class Workshop:
 
     def _structure(self, remedy: Remedy, **more: Any) -> Structure:
         pooled: dict[str, Any] = {}
-        if remedy.needs_pooling:
+        if remedy.needs_pooling and self.interface is not None:
+            # What is fitted again is the linear layer, so CREST stands in front of that, behind no normalisation.
+            again = remedy.pooling == "re-anchored"
+            head = self.interface.linear or self.interface.head if again else self.interface.head
+            pooled = {"interface": replace(self.interface, head=head), "stride": self.stride}
+        elif remedy.needs_pooling:
             pooled = {
                 "pooling": self.pooling,
                 "layout": self.layout,
@@ -174,7 +173,8 @@ class Workshop:
         by_name = mask_argument(change)
 
         def changed(batch: Any) -> Any:
-            inputs, _, mask = self.form.parts(batch, "train_batches")
+            parts = self.form.parts(batch, "train_batches")
+            inputs, mask = parts.inputs, parts.mask
             given = change(inputs) if by_name is None else change(inputs, **{by_name: mask})
             if not isinstance(given, Tensor) or given.shape != inputs.shape:
                 got = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
@@ -208,17 +208,18 @@ class Workshop:
 
     def _reanchored(self, model: nn.Module) -> Reanchored:
         """The report of re-anchoring, which changes the model."""
-        if self.pooling is None or self.head is None:
+        place = self.pooling if self.interface is None else replace(self.interface, head=self.head or "")
+        if place is None or self.head is None:
             raise ValueError("pooling and head must be known for re-anchoring")
 
         def as_tuple(batch: Any) -> tuple[Any, ...]:
-            parts = self.form.parts(batch, "train_batches")
-            return tuple(part for part in parts if part is not None)
+            found = self.form.parts(batch, "train_batches")
+            return tuple(part for part in (found.inputs, found.targets, found.mask) if part is not None)
 
         return reanchor(
             model,
             ChangedBatches(self.batches, as_tuple),
-            pooling=self.pooling,
+            pooling=place,
             head=self.head,
             layout=self.layout,
             keepdim=self.keepdim,

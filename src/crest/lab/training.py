@@ -12,7 +12,7 @@ from crest._base import rng
 from crest._base.arguments import require, require_fields
 from crest._base.doors import door
 from crest.lab.model import Model
-from crest.lab.objectives import Batch, CrossEntropy, MeanSquaredError, Objective
+from crest.lab.objectives import CrossEntropy, MeanSquaredError, Objective, TrainingBatch
 from crest.recordings import Trajectories
 
 Observer = Callable[[int, Model], None]
@@ -89,7 +89,7 @@ def fit(
             f"model must have an output for each of the {len(train.classes)} classes of train "
             f"({', '.join(train.classes)}), got {model.outputs}"
         )
-    everything = Batch(*train.tensors())
+    everything = TrainingBatch(*train.tensors())
     model.standardize.fit(everything.x)
     objective.prepare(model, everything)
     seen = objective.training_set(model, everything)
@@ -130,7 +130,7 @@ def _shuffled(n: int, batch: int, order: torch.Generator) -> Iterator[Tensor]:
     yield from torch.split(torch.randperm(n, generator=order), batch)
 
 
-def _loss(objective: Objective, model: Model, batch: Batch, epoch: int) -> Tensor:
+def _loss(objective: Objective, model: Model, batch: TrainingBatch, epoch: int) -> Tensor:
     try:
         return objective.loss(model, batch)
     except ValueError as error:  # a readout refuses features that are not finite

@@ -7,14 +7,14 @@ from torch import Tensor, nn
 
 from crest.remedies.high_pass import HighPass
 from crest.remedies.remedy import mask_argument
-from crest.strangers.calls import (
+from crest.strangers.lengths import lengths_of, mask_from
+from crest.strangers.signature import (
     length_argument,
     names_mask,
     require_valid_steps,
     step_argument,
     takes_mask_by_name,
 )
-from crest.strangers.lengths import lengths_of, mask_from
 
 
 class WithFront(nn.Module):

@@ -14,9 +14,13 @@ from crest.readouts.config import CrestConfig
 from crest.readouts.crest import CrestReadout
 from crest.remedies.reanchored import BudgetChoice, Reanchored, TriedBudget
 from crest.remedies.ridge import RidgeFit, fit_ridge
-from crest.strangers import Layout, replace_pooling, slot_for
-from crest.strangers.batch_parts import BatchKeys, as_batches
-from crest.strangers.capture import Captured, captured, part_at
+from crest.strangers import Layout, PoolingSlot, replace_pooling, slot_for
+from crest.strangers.batch import BatchKeys, as_batches, read_batch
+from crest.strangers.capture import InnerBatch, captured
+from crest.strangers.implant import Implant, implant_readout
+from crest.strangers.interface import Interface
+from crest.strangers.model import part_at
+from crest.strangers.pooling import find_place, is_known_pooling
 
 CANDIDATE_BUDGETS: tuple[BudgetChoice, ...] = ("pooled", "trajectory", 0.05, 0.1, 0.2)
 """Budgets that `reanchor` tries. Our choice: docs/choices.md#reanchoring"""
@@ -30,7 +34,7 @@ def reanchor(
     model: nn.Module,
     batches: Iterable[Any],
     *,
-    pooling: str,
+    pooling: str | Interface,
     head: str,
     budgets: Sequence[BudgetChoice] = CANDIDATE_BUDGETS,
     config: CrestConfig | None = None,
@@ -58,7 +62,8 @@ def reanchor(
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each; a list or a
             `DataLoader`, since it is read twice. Targets are (B,) or (B, K). The model is called with inputs and, where
             there is one, the mask (B, T) or the lengths; it must hand a mask to the pooling layer.
-        pooling: path of the pooling layer, as `model.named_modules()` lists it.
+        pooling: path of the pooling layer, as `model.named_modules()` lists it. If a line of `forward` pools, such as
+            `f.mean(-1)` or `h[:, -1]`, the path of the module whose output it pools: CREST then stands in front of the head.
         head: path of the head, a `torch.nn.Linear` with a bias.
         budgets: to choose from; "pooled" is calibrated on the same batches.
         config: CREST's constants.
@@ -77,7 +82,8 @@ def reanchor(
         >>> found.error < found.before, len(found.tried)
         (True, 5)
     """
-    layer, linear = part_at(model, "pooling", pooling), part_at(model, "head", head)
+    path = pooling.features if isinstance(pooling, Interface) else pooling
+    layer, linear = part_at(model, "pooling", path), part_at(model, "head", head)
     if not isinstance(linear, nn.Linear) or linear.bias is None:
         got = "one without" if isinstance(linear, nn.Linear) else type(linear).__name__
         raise ValueError(f"head must name a torch.nn.Linear with a bias, got {head!r}: {got}")
@@ -94,11 +100,16 @@ def reanchor(
         return CrestReadout(budget, config=config, **readout_options).eval().to(linear.weight.device)
 
     readouts = [made(budget) for budget in budgets]
-    slot = slot_for(layer, pooling, readouts[0], layout=layout, keepdim=keepdim, argument="pooling")
+    between = pooling if isinstance(pooling, Interface) else _between(model, batches, path, head, keys)
+    slot: PoolingSlot | Implant
+    if between is None:
+        slot = slot_for(layer, path, readouts[0], layout=layout, keepdim=keepdim, argument="pooling")
+    else:
+        slot = Implant(readouts[0], between, model)
 
     # Closed at once where something is refused: until then the model has hooks and is in evaluation mode.
-    def one_pass() -> contextlib.closing[Generator[Captured, None, None]]:
-        return contextlib.closing(captured(model, batches, pooling=pooling, head=head, slot=slot, keys=keys))
+    def one_pass() -> contextlib.closing[Generator[InnerBatch, None, None]]:
+        return contextlib.closing(captured(model, batches, pooling=path, head=head, slot=slot, keys=keys))
 
     # Whatever a readout remembers from calibration, all budgets learn it in one pass.
     if any(readout.state_dict() for readout in readouts):
@@ -119,7 +130,10 @@ def reanchor(
         for budget, fit in zip(budgets, fits, strict=True)
     )
     best = min(range(len(tried)), key=lambda place: tried[place].error)
-    replace_pooling(model, pooling, readouts[best], layout=layout, keepdim=keepdim, warn=False)
+    if between is None:
+        replace_pooling(model, path, readouts[best], layout=layout, keepdim=keepdim, warn=False)
+    else:
+        implant_readout(model, readouts[best], between)
     _write(linear, fits[best])
     return Reanchored(
         chosen=tried[best],
@@ -130,17 +144,28 @@ def reanchor(
     )
 
 
+def _between(
+    model: nn.Module, batches: Iterable[Any], path: str, head: str, keys: BatchKeys | None
+) -> Interface | None:
+    """Where features and head are if a line of `forward` pools what the module at this path gives; None if it pools itself."""
+    if is_known_pooling(model.get_submodule(path)):
+        return None
+    batch = next(iter(batches), None)
+    try:
+        found = find_place(model, read_batch(batch, keys=keys), path, head=head)
+    except ValueError:
+        # What is wrong is told by the layer itself, or by the batches.
+        return None
+    return found if isinstance(found, Interface) else None
+
+
 def _pooled(
-    readouts: Sequence[CrestReadout], passing: Iterable[Captured]
+    readouts: Sequence[CrestReadout], passing: Iterable[InnerBatch]
 ) -> tuple[list[Tensor], Tensor, Tensor, bool]:
     """The pooled vectors (N, D) of each readout, the targets, the model's own answers, and whether these are the head's."""
     vectors: list[list[Tensor]] = [[] for _ in readouts]
     targets, answers, direct = [], [], True
     for seen in passing:
-        if len(seen.targets) != len(seen.features):
-            raise ValueError(
-                f"targets must have a row for each of the {len(seen.features)} trajectories, got {len(seen.targets)}"
-            )
         for rows, readout in zip(vectors, readouts, strict=True):
             rows.append(readout(seen.features, seen.mask).to("cpu", torch.float64))
         targets.append(seen.targets.cpu())

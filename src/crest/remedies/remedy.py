@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from crest._base.arguments import require_choice
 from crest._base.doors import door
-from crest.strangers.calls import names_mask, require_valid_steps, step_argument
+from crest.strangers.signature import names_mask, require_valid_steps, step_argument
 
 FrontMaker: TypeAlias = Callable[..., nn.Module]
 """Makes a layer for signals, called with `channels_first=`. The layer takes signals, and a mask if it has such an argument."""

@@ -1,50 +1,27 @@
 """Batches as people have them: read, changed and held out, in the form in which they came."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from crest._base.rng import generator
-from crest._base.tensors import as_flags, as_per_trajectory, require_finite
-from crest.strangers.batch_parts import (
+from crest._base.tensors import as_flags, require_finite
+from crest.strangers.batch import (
+    Batch,
     BatchKeys,
-    BatchParts,
     as_batches,
     input_key,
+    join_batches,
     label_keys,
-    padded_alike,
-    parts_of,
-    place_in_batches,
+    read_batch,
 )
 
 # our choice: docs/choices.md#repair
 HELD_OUT = 5
-
-
-class TrainingParts(NamedTuple):
-    """What a batch to train on holds."""
-
-    inputs: Tensor
-    """(B, T, C), or (B, C, T)."""
-    targets: Tensor
-    """(B,) or (B, 1)."""
-    mask: Tensor | None
-    """(B, T), True on valid steps."""
-
-
-class JoinedBatches(NamedTuple):
-    """All trajectories of some batches, on the CPU."""
-
-    inputs: Tensor
-    """(N, T, C)."""
-    targets: Tensor
-    """(N,)."""
-    mask: Tensor | None
-    """(N, T)."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +38,19 @@ class BatchForm:
     channels_first: bool | None = None
     """Whether the inputs are (B, C, T), where that is known."""
 
-    def parts(self, batch: Any, argument: str) -> TrainingParts:
-        """The parts of a batch; a ValueError that names the argument where there are none."""
-        inputs, targets, mask = parts_of(batch, argument, self.keys, channels_first=self.channels_first)
-        if targets is None:
-            raise ValueError(
-                f"{argument} must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
-                + (
-                    f" under {', '.join(map(str, batch))}: keys= names them"
-                    if isinstance(batch, Mapping)
-                    else ""
-                )
+    def parts(self, batch: Any, argument: str) -> Batch:
+        """The batch; a ValueError that names the argument if it cannot be read, or has no targets."""
+        found = read_batch(batch, argument, self.keys, channels_first=self.channels_first)
+        if found.targets is None:
+            under = (
+                f" under {', '.join(map(str, batch))}: pass keys= to name them"
+                if isinstance(batch, Mapping)
+                else ""
             )
-        return TrainingParts(inputs, targets, mask)
+            raise ValueError(
+                f"{argument} must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets{under}"
+            )
+        return found
 
     def with_inputs(self, batch: Any, inputs: Tensor) -> Any:
         """The same batch with other inputs, an array where they were one."""
@@ -115,37 +92,20 @@ class BatchForm:
         third = [] if len(batch) < 3 else ["lengths" if _is_flat(batch[2]) else "mask"]
         return f"({', '.join(['x', 'y', *third])})"
 
-    def joined(self, batches: Iterable[Any], argument: str, channels_first: bool) -> JoinedBatches:
-        """All trajectories, channels last. Shorter batches are padded where they have masks.
+    def joined(self, batches: Iterable[Any], argument: str, channels_first: bool) -> Batch:
+        """All trajectories as signals (N, T, C) on the CPU, with targets (N,). Shorter batches are padded where they have masks.
 
         Example:
             >>> batches = [(torch.zeros(2, 1, 5), torch.zeros(2)), (torch.zeros(3, 1, 5), torch.ones(3))]
             >>> BatchForm().joined(batches, "validation", channels_first=True).inputs.shape
             torch.Size([5, 5, 1])
         """
-        all_parts = [self.parts(batch, argument) for batch in as_batches(batches, argument)]
-        sizes = [len(parts.inputs) for parts in all_parts]
-        if sum(sizes) < 2:
-            raise ValueError(f"{argument} must hold two trajectories or more, got {sum(sizes)}")
-        inputs, targets, masks = [], [], []
-        for parts in padded_alike([BatchParts(*parts) for parts in all_parts], argument):
-            signals = parts.inputs.cpu()
-            signals = signals.transpose(1, 2) if channels_first else signals
-            inputs.append(signals)
-            assert parts.targets is not None
-            targets.append(
-                as_per_trajectory(f"targets of {argument} must be", parts.targets.cpu(), len(signals))
-            )
-            if parts.mask is not None:
-                masks.append(as_flags("mask", parts.mask.cpu(), signals))
-        joined = JoinedBatches(torch.cat(inputs), torch.cat(targets), torch.cat(masks) if masks else None)
-
-        def place(index: list[int]) -> str:
-            return place_in_batches(index, sizes, channels_first)
-
-        require_finite(f"inputs of {argument}", joined.inputs, joined.mask, place=place)
-        require_finite(f"targets of {argument}", joined.targets, place=place)
-        return joined
+        found = [self.parts(batch, argument) for batch in as_batches(batches, argument)]
+        if sum(map(len, found)) < 2:
+            raise ValueError(f"{argument} must hold two trajectories or more, got {sum(map(len, found))}")
+        whole = replace(join_batches(found, argument), channels_first=channels_first)
+        whole = whole.to(torch.device("cpu"), whole.inputs.dtype).checked(f" of {argument}")
+        return replace(whole, inputs=whole.signals, channels_first=False)
 
 
 def _as_before(before: Any, inputs: Tensor) -> Any:
@@ -218,8 +178,8 @@ def held_out(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[list[A
     for batch in whole:
         parts = form.parts(batch, "train_batches")
         # Here, since rows have other places among those that are held out.
-        _require_finite_batch(parts, form.channels_first, f"in batch {len(sizes)}")
-        sizes.append(len(parts.inputs))
+        _require_finite_batch(parts, len(sizes))
+        sizes.append(len(parts))
     total = sum(sizes)
     if total < 2 * HELD_OUT:
         raise ValueError(
@@ -237,16 +197,12 @@ def held_out(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[list[A
     return kept, held
 
 
-def _require_finite_batch(parts: TrainingParts, channels_first: bool | None, where: str) -> None:
+def _require_finite_batch(batch: Batch, number: int) -> None:
     """Raise a ValueError if inputs, at valid steps, or targets are not finite, with the index that they have in their batch."""
-    inputs, targets, mask = parts
-    if channels_first is None and mask is not None:
-        channels_first = mask.shape[1] != inputs.shape[1]
-    signals = inputs.mT if channels_first else inputs
-
-    def place(index: list[int]) -> str:
-        return f"{place_in_batches(index, channels_first=channels_first)} {where}"
-
-    valid = None if mask is None else as_flags("mask", mask, signals)
-    require_finite("inputs of train_batches", signals, valid, place=place)
-    require_finite("targets of train_batches", targets, place=place)
+    if batch.channels_first is None and batch.mask is not None:
+        batch = replace(batch, channels_first=batch.mask.shape[1] != batch.inputs.shape[1])
+    sized = replace(batch, sizes=(*(0 for _ in range(number)), len(batch), 0))
+    flags = None if batch.mask is None else as_flags("mask", batch.mask, batch.signals)
+    require_finite("inputs of train_batches", batch.signals, flags, place=sized.place)
+    if batch.targets is not None:
+        require_finite("targets of train_batches", batch.targets, place=sized.place)

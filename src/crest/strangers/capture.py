@@ -1,23 +1,19 @@
 """What goes into a model's pooling layer and what comes out of its head, batch by batch."""
 
-import difflib
 from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from crest._base.arrays import Features, StepFlags
-from crest._base.tensors import as_tensor
-from crest.probes.batches import evaluating
-from crest.strangers.batch_parts import BatchKeys, split_batch
-from crest.strangers.calls import LayerCall, answer_to, calls_of
-from crest.strangers.lengths import as_step_mask
+from crest.strangers.batch import BatchKeys, read_batch
+from crest.strangers.implant import Implant
+from crest.strangers.model import LayerCall, StrangerModel, calls_of, part_at
 from crest.strangers.slot import PoolingSlot
 
 
-class Captured(NamedTuple):
+class InnerBatch(NamedTuple):
     """One batch, seen from inside of the model."""
 
     features: Features
@@ -32,84 +28,62 @@ class Captured(NamedTuple):
     """Whether the model's answer is what the head gave, up to its shape."""
 
 
-def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
-    """The module at this path; if there is none, a ValueError with the names that are nearest to it.
-
-    Args:
-        model: any module.
-        argument: name of the argument that holds the path, for the message.
-        path: dotted name, as `model.named_modules()` lists it.
-
-    Example:
-        >>> part_at(nn.Sequential(nn.Linear(2, 1)), "head", "0")
-        Linear(in_features=2, out_features=1, bias=True)
-    """
-    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
-    if path not in names:
-        near = difflib.get_close_matches(str(path), names, n=5, cutoff=0.4) or names[:20]
-        listed = ", ".join(near) or "it has none"
-        raise ValueError(f"{argument} must name a module inside the model, such as {listed}; got {path!r}")
-    return model.get_submodule(path)
-
-
 def captured(
     model: nn.Module,
     batches: Iterable[Any],
     *,
     pooling: str,
     head: str,
-    slot: PoolingSlot,
+    slot: PoolingSlot | Implant,
     keys: BatchKeys | None = None,
-) -> Generator[Captured, None, None]:
+) -> Generator[InnerBatch, None, None]:
     """Each batch seen from inside, in evaluation mode and without gradients. The model is not changed.
 
     Inputs and masks move to the model's device.
 
     Args:
-        model: called with the inputs, and with the mask where a batch has one, as `called_with` does.
+        model: called with the inputs, and with the mask where a batch has one, as `StrangerModel` does.
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each.
         pooling: path of the layer that pools; `forward` calls it once, with features and maybe a mask.
         head: path of the layer that reads the pooled vector, and nothing else.
-        slot: the readout to come, in the pooling layer's calling convention.
+        slot: the readout to come, in the pooling layer's calling convention; or an implant, and then `pooling` gives the features.
         keys: of inputs, targets and mask in dicts; the usual names unless given.
     """
+    stranger = StrangerModel(model)
     pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
-    with evaluating(model), calls_of(pools) as pooled, calls_of(heads) as read:
+    with stranger.quiet(), calls_of(pools) as pooled, calls_of(heads) as read:
         for batch in batches:
             inputs, targets, mask = _parts(batch, keys)
             pooled.clear()
             read.clear()
-            answer = answer_to(model, inputs, mask)
+            answer = stranger.raw(inputs, mask)
             for argument, path, calls in (("pooling", pooling, pooled), ("head", head, read)):
                 if len(calls) != 1:
                     raise ValueError(
                         f"{argument} must name a layer that the model calls once, got {path!r}: {len(calls)} calls"
                     )
-            features, own_mask = _features(pooled[0], slot, pooling)
-            if mask is not None and own_mask is None:
-                raise ValueError(
-                    f"batches have a mask, but the model does not hand one to {pooling!r}: "
-                    "CREST would pool the padding"
-                )
-            answers = _answers(pooled[0], read[0], len(features))
+            if isinstance(slot, Implant):
+                features, own_mask = slot.steps_of(pooled[0].output, mask)
+                answers = read[0].output.reshape(len(features), -1)
+            else:
+                features, own_mask = _features(pooled[0], slot, pooling)
+                if mask is not None and own_mask is None:
+                    raise ValueError(
+                        f"batches have a mask, but the model does not hand one to {pooling!r}: "
+                        "CREST would pool the padding"
+                    )
+                answers = _answers(pooled[0], read[0], len(features))
             direct = not isinstance(answer, Tensor) or _same(answer, answers)
-            yield Captured(features, own_mask, targets, answers, direct)
+            yield InnerBatch(features, own_mask, targets, answers, direct)
 
 
-def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Any, Tensor, Any]:
-    inputs, targets, mask = split_batch(batch, keys=keys)
-    # Inputs may be anything that the model takes, also a list; arrays become tensors.
-    inputs = as_tensor("inputs", inputs) if isinstance(inputs, np.ndarray) else inputs
-    mask = as_tensor("mask", mask) if isinstance(mask, np.ndarray | list) else mask
-    mask = as_step_mask(mask, inputs)
-    found = as_tensor("targets", targets)
-    if found is None:
+def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    found = read_batch(batch, keys=keys)
+    if found.targets is None:
         raise ValueError(
             "batches must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
         )
-    if found.ndim == 0:
-        raise ValueError("targets must be a tensor with a row for each trajectory, got a tensor without axes")
-    return inputs, found, mask
+    return found.inputs, found.targets, found.mask
 
 
 def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:

@@ -1,17 +1,17 @@
 """The pooling interface of somebody's model: the features of each step, and the vector that the head reads."""
 
 import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from crest._base.arrays import Features, Pooled
-from crest.probes.batches import evaluating
-from crest.strangers.capture import part_at
-from crest.strangers.series import Axes, axes_of, first_series, one_vector
+from crest.strangers.batch import Batch
+from crest.strangers.model import StrangerModel, part_at
+from crest.strangers.series import Axes, axes_of, one_vector, series_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,30 @@ class Interface:
     """Number of feature channels."""
     activation: str = ""
     """Name of the function in `torch.nn.functional` that stands between the module and the pooling, if one was found."""
-    recurrent: bool = False
-    """Whether the module is a recurrent layer."""
+    token: bool = False
+    """Whether the first step is a class token, which stands for no step of the inputs."""
+    inputs: int = 0
+    """Number of input steps for which there are that many feature steps; 0 for as many."""
+    channels_first: bool = False
+    """Whether the model takes (B, C, T)."""
+    linear: str | None = None
+    """Name of the linear layer that reads the pooled vector, maybe behind the normalisation that is the head here."""
+
+    @property
+    def rate(self) -> float:
+        """Input steps for each step of the features."""
+        steps = self.steps - self.token
+        return (self.inputs or steps) / steps
+
+    @property
+    def stride(self) -> int:
+        """The rate in whole steps, 1 at least."""
+        return max(1, round(self.rate))
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any]) -> "Interface":
+        """What `dataclasses.asdict` gave, also behind JSON, which has no tuples."""
+        return cls(**{**fields, "axes": tuple(fields["axes"])})
 
     def active(self, features: Features) -> Features:
         """The features (B, T', D) as they are pooled."""
@@ -64,7 +86,7 @@ class InterfaceError(ValueError):
     """A model whose features and pooled vector were not found; the message says what to give."""
 
 
-class _Seen(NamedTuple):
+class _ModuleCall(NamedTuple):
     name: str
     inputs: Tensor | None
     output: Tensor | None
@@ -72,15 +94,7 @@ class _Seen(NamedTuple):
 
 
 def find_interface(
-    model: nn.Module,
-    ask: Callable[..., Tensor],
-    inputs: Tensor,
-    mask: Tensor | None = None,
-    *,
-    steps: int,
-    features: str | None = None,
-    head: str | None = None,
-    channels_first: bool = False,
+    stranger: StrangerModel, batch: Batch, *, features: str | None = None, head: str | None = None
 ) -> Interface:
     """Where the features and the pooled vector are: as named, or found from one call of the model.
 
@@ -90,26 +104,32 @@ def find_interface(
     activation gives that input, the activation counts as part of the features.
 
     Args:
-        model: any module.
-        ask: the model as a function, from `crest.strangers.asking.asker`.
-        inputs: a few trajectories, as the model takes them.
-        mask: (B, T), where the model takes one.
-        steps: T of the inputs.
+        stranger: a module. Its order of the axes decides where steps and channels are equally many.
+        batch: some trajectories, as it takes them.
         features: name of a module, where it is known.
         head: name of a module, where it is known.
-        channels_first: whether the model takes (B, C, T): decides where steps and channels are equally many.
 
     Example:
         >>> model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
-        >>> inputs = torch.randn(2, 1, 32)
-        >>> print(find_interface(model, lambda x, mask=None: model(x), inputs, steps=32))
+        >>> stranger = StrangerModel(model, channels_first=True)
+        >>> print(find_interface(stranger, Batch(torch.randn(2, 1, 32), channels_first=True)))
         features of '0', (B, D, T) with T = 30 and D = 4, read by '3'
     """
+    model = stranger.model
+    assert isinstance(model, nn.Module)
     for argument, name in (("features", features), ("head", head)):
         if name is not None:
             part_at(model, argument, name)
-    with evaluating(model), _watched(model) as calls:
-        ask(inputs, mask)
+    few, channels_first = batch.first(2), stranger.channels_first
+    inputs, mask, steps = few.inputs, few.mask, batch.inputs.shape[2 if channels_first else 1]
+    if mask is not None:
+        # All steps count as valid here: a model that packs its features, or cuts off the padding, shows all of them then.
+        inputs, mask = (
+            torch.where(mask.bool().unsqueeze(1 if channels_first else 2), inputs, 0),
+            torch.ones_like(mask),
+        )
+    with stranger.quiet(), _watched(model) as calls:
+        stranger.raw(inputs, mask)
     rows = len(inputs)
     heads = [
         (place, call)
@@ -121,10 +141,7 @@ def find_interface(
         named = (
             "no linear layer reads one vector of each trajectory" if head is None else f"{head!r} does not"
         )
-        raise InterfaceError(
-            f"head must name the module that reads the pooled vector (B, D), but {named}; give head= and features=, or "
-            "audit without the pooling interface: features=False"
-        )
+        raise InterfaceError(f"head must name the module that reads the pooled vector (B, D), but {named}")
     # Before which head a candidate for the features was last seen: the first head behind them reads what was pooled.
     for place, call in heads:
         vector = one_vector(call.inputs, rows)
@@ -145,7 +162,9 @@ def find_interface(
         if before:
             number, one, axes = before[-1]
             reader, vector = _normalised(calls[number + 1 : place], call, vector, rows, head)
-            return _described(one, axes, reader, vector)
+            linear = call.name if issubclass(call.kind, nn.Linear) else None
+            found = _described(one, axes, reader, vector, steps)
+            return replace(found, channels_first=channels_first, linear=linear)
     seen = sorted({one.name for one in calls if one.output is not None and one.output.ndim == 3})
     width = one_vector(heads[-1][1].inputs, rows).shape[1]  # type: ignore[union-attr]
     if features is None:
@@ -154,11 +173,11 @@ def find_interface(
         asked = f"got {features!r}, {_what_it_gave([one for one in calls if one.name == features])}"
     raise InterfaceError(
         f"features must name a module that gives (B, T', {width}) or (B, {width}, T'), as many channels as the head "
-        f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}. Audit without the pooling interface: features=False"
+        f"{heads[-1][1].name!r} reads, with T' from 2 to {steps}; {asked}"
     )
 
 
-def _what_it_gave(calls: list[_Seen]) -> str:
+def _what_it_gave(calls: list[_ModuleCall]) -> str:
     """What is wrong with a module that gives no features."""
     if not calls:
         return "which the model does not call"
@@ -167,8 +186,8 @@ def _what_it_gave(calls: list[_Seen]) -> str:
 
 
 def _normalised(
-    between: list[_Seen], reader: _Seen, vector: Tensor | None, rows: int, head: str | None
-) -> tuple[_Seen, Tensor | None]:
+    between: list[_ModuleCall], reader: _ModuleCall, vector: Tensor | None, rows: int, head: str | None
+) -> tuple[_ModuleCall, Tensor | None]:
     """The first normalisation of one vector between features and head, if there is one: what is pooled goes into it."""
     for call in between if head is None else ():
         found = one_vector(call.inputs, rows)
@@ -182,7 +201,9 @@ def _normalised(
     return reader, vector
 
 
-def _described(one: _Seen, axes: Axes, reader: _Seen, vector: Tensor | None) -> Interface:
+def _described(
+    one: _ModuleCall, axes: Axes, reader: _ModuleCall, vector: Tensor | None, inputs: int
+) -> Interface:
     output = one.output
     if output is None or vector is None:
         raise InterfaceError("features must be a tensor with a time axis")
@@ -196,6 +217,11 @@ def _described(one: _Seen, axes: Axes, reader: _Seen, vector: Tensor | None) -> 
         activation = next(
             (name for name, function in _ACTIVATIONS.items() if pooled_from(function(series))), ""
         )
+    # A class token: one step more than the inputs, or the step that the head reads as it is. Steps that are all the same,
+    # such as those of dead units, are equal to their mean without any token.
+    active = _ACTIVATIONS[activation](series) if activation else series
+    same = torch.equal(active, active[:, :1].expand_as(active))
+    first = not issubclass(one.kind, nn.RNNBase) and not same and torch.equal(active[:, 0], vector)
     return Interface(
         features=one.name,
         head=reader.name,
@@ -203,13 +229,14 @@ def _described(one: _Seen, axes: Axes, reader: _Seen, vector: Tensor | None) -> 
         steps=series.shape[1],
         width=series.shape[2],
         activation=activation,
-        recurrent=issubclass(one.kind, nn.RNNBase),
+        token=series.shape[1] > inputs or first,
+        inputs=inputs,
     )
 
 
 @contextlib.contextmanager
 def captured_interface(
-    model: nn.Module, interface: Interface
+    stranger: StrangerModel, interface: Interface
 ) -> Iterator[Callable[[], tuple[Features, Pooled]]]:
     """Inside the block, a function that gives features (B, T', D) and pooled vectors (B, D) of the last call.
 
@@ -218,7 +245,7 @@ def captured_interface(
     kept: dict[str, Tensor] = {}
 
     def keep_features(_: nn.Module, __: Any, output: Any) -> None:
-        found = first_series(output)
+        found = series_of(output)[0]
         if found is not None:
             kept["features"] = found.detach().permute(interface.axes).clone()
 
@@ -232,6 +259,8 @@ def captured_interface(
         kept.clear()
         return features, pooled
 
+    model = stranger.model
+    assert isinstance(model, nn.Module)
     handles = [
         model.get_submodule(interface.features).register_forward_hook(keep_features),
         model.get_submodule(interface.head).register_forward_pre_hook(keep_pooled),
@@ -244,14 +273,14 @@ def captured_interface(
 
 
 @contextlib.contextmanager
-def _watched(model: nn.Module) -> Iterator[list[_Seen]]:
+def _watched(model: nn.Module) -> Iterator[list[_ModuleCall]]:
     """The calls of all modules inside the block, in the order in which they end."""
-    seen: list[_Seen] = []
+    seen: list[_ModuleCall] = []
 
     def hook(name: str) -> Callable[..., None]:
         def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
             given = next((part.detach() for part in inputs if isinstance(part, Tensor)), None)
-            seen.append(_Seen(name, given, first_series(output), type(module)))
+            seen.append(_ModuleCall(name, given, series_of(output)[0], type(module)))
 
         return keep
 

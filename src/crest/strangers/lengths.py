@@ -1,9 +1,9 @@
 """Valid steps of padded trajectories, as lengths (B,) or as a mask (B, T)."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
+
+from crest.probes.rates import events_at
 
 ORDER = "the order is (inputs, targets, lengths)"
 """What messages say where something else seems to stand in the place of lengths."""
@@ -46,18 +46,6 @@ def mask_from(
     return torch.arange(steps, device=lengths.device) < lengths.unsqueeze(1)
 
 
-def as_step_mask(mask: Any, inputs: Any) -> Any:
-    """The third part of a batch as a mask: lengths (B,) as `mask_from` makes one of them, everything else as it is.
-
-    Example:
-        >>> as_step_mask(torch.tensor([2, 1]), torch.zeros(2, 3, 1)).shape, as_step_mask(None, torch.zeros(2, 3, 1))
-        (torch.Size([2, 3]), None)
-    """
-    if not isinstance(mask, Tensor) or not isinstance(inputs, Tensor) or mask.ndim != 1 or inputs.ndim != 3:
-        return mask
-    return mask_from(mask, inputs)
-
-
 def lengths_of(mask: Tensor) -> Tensor:
     """The lengths (B,) that say the same as a mask (B, T) whose padding is behind.
 
@@ -74,6 +62,30 @@ def lengths_of(mask: Tensor) -> Tensor:
             f"is not in trajectory {int(other[0])}"
         )
     return lengths
+
+
+def valid_at(valid: Tensor, steps: int, rate: float) -> Tensor:
+    """The valid steps (B, steps) of features: those whose stretch of the inputs has no padding, or any valid one if there is none such.
+
+    Args:
+        valid: (B, T), the valid steps of the inputs.
+        steps: of the features.
+        rate: input steps for each step of the features. Where they are fewer than T of them give, the model has cut the padding
+            behind the longest trajectory of the batch.
+
+    Example:
+        >>> valid_at(torch.tensor([[True, True, True, True, True, False]]), 3, 2.0)
+        tensor([[ True,  True, False]])
+        >>> valid_at(torch.tensor([[True, False, False, False]]), 2, 2.0)
+        tensor([[ True, False]])
+    """
+    given = valid.shape[1]
+    if steps * rate <= given - rate:
+        longest = int(valid.any(0).nonzero().max()) + 1
+        given = min(given, longest, key=lambda size: abs(steps * rate - size))
+    valid = valid[:, : max(given, steps)]
+    clean = ~events_at(~valid, steps)
+    return torch.where(clean.any(1, keepdim=True), clean, events_at(valid, steps))
 
 
 def padding_note(signals: Tensor, mask: Tensor | None) -> list[str]:

@@ -8,8 +8,13 @@ from torch import Tensor, nn
 
 from crest._base.doors import door_leaving
 from crest.readouts.base import Readout
-from crest.strangers.conventions import known_convention, seen_convention
+from crest.strangers.batch import read_batch
+from crest.strangers.implant import implant_readout
+from crest.strangers.interface import Interface
+from crest.strangers.pooling import find_place, known_convention
 from crest.strangers.slot import Convention, Layout, PoolingSlot
+
+_A_LINE = "; if a line of `forward` pools what it gives, pass a batch as sample=, and the readout stands in front of the head"
 
 
 @door_leaving("readout")
@@ -36,7 +41,9 @@ def replace_pooling(
 
     Args:
         model: any module.
-        path: dotted name of the pooling layer, as `model.named_modules()` lists it.
+        path: dotted name of the pooling layer, as `model.named_modules()` lists it. If a line of `forward` pools, such as
+            `f.mean(-1)` or `h[:, -1]`, that of the module whose output it pools, with a sample: the readout then stands in
+            front of the head, and the model must be called as `model(x)`.
         readout: what to put there.
         layout: how the layer is called. Known for `nn.AdaptiveAvgPool1d(1)`, `nn.AdaptiveMaxPool1d(1)` and for a
             readout that was put there before; for others found out from the sample, and "channels_last" without one.
@@ -61,12 +68,18 @@ def replace_pooling(
             f"path must name a module inside the model: {', '.join(names) or 'none'}; got {path!r}"
         )
     layer = model.get_submodule(path)
-    if sample is not None:
-        known = known_convention(layer, path)
-        if known is not None:
-            layout, keepdim = layout or known.layout, known.keepdim if keepdim is None else keepdim
-        layout, keepdim = seen_convention(model, path, sample, layout=layout, keepdim=keepdim)
-    slot = slot_for(layer, path, readout, layout=layout, keepdim=keepdim)
+    between: Interface | None = None
+    if sample is None:
+        known_convention(layer, path, hint=_A_LINE)
+    else:
+        place = find_place(
+            model, read_batch(sample, "sample"), path, layout=layout, keepdim=keepdim, argument="path"
+        )
+        if isinstance(place, Interface):
+            between = place
+        else:
+            layout, keepdim = place.layout, place.keepdim
+    slot = PoolingSlot(readout) if between else slot_for(layer, path, readout, layout=layout, keepdim=keepdim)
     if warn or (warn is None and _looks_trained(model)):
         before = (
             f"the pooling of this model has already been replaced, by {type(layer.readout).__name__}"
@@ -79,6 +92,8 @@ def replace_pooling(
             UserWarning,
             stacklevel=3,  # past the door
         )
+    if between is not None:
+        return implant_readout(model, readout, between)
     slot.train(model.training)
     tensors = [*model.parameters(), *model.buffers()]
     if tensors:

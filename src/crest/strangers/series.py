@@ -10,25 +10,25 @@ Axes: TypeAlias = tuple[int, int, int]
 """Where batch, time and channels are in a tensor."""
 
 
-def first_series(output: Any) -> Tensor | None:
-    """The tensor with three axes, or the first of several, as recurrent layers give them.
+def series_of(output: Any) -> tuple[Tensor | None, Tensor | None]:
+    """The tensor with three axes, or the first of several, as recurrent layers give them; and the lengths of a packed one.
 
     What has no axis of time is padded: a packed sequence, or the nested tensor that torch's Transformer makes of masked
     steps. It becomes (B, T', D) in the order of the batch, T' that of its longest trajectory, zeros behind the others.
 
     Example:
         >>> packed = torch.nn.utils.rnn.pack_sequence([torch.ones(2, 3), torch.ones(4, 3)], enforce_sorted=False)
-        >>> first_series((packed, torch.zeros(2, 2, 3)))[:, :, 0]
+        >>> series_of((packed, torch.zeros(2, 2, 3)))[0][:, :, 0]
         tensor([[1., 1., 0., 0.],
                 [1., 1., 1., 1.]])
     """
     several = isinstance(output, tuple | list) and not isinstance(output, PackedSequence)
     for part in output if several else [output]:
         if isinstance(part, PackedSequence):
-            return pad_packed_sequence(part, batch_first=True)[0]
+            return pad_packed_sequence(part, batch_first=True)
         if isinstance(part, Tensor) and part.ndim == 3:
-            return torch.nested.to_padded_tensor(part, 0.0) if part.is_nested else part
-    return None
+            return (torch.nested.to_padded_tensor(part, 0.0) if part.is_nested else part), None
+    return None, None
 
 
 def one_vector(inputs: Tensor | None, rows: int) -> Tensor | None:

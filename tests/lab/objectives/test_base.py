@@ -6,10 +6,10 @@ import torch
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import (
     OBJECTIVES,
-    Batch,
     CrossEntropy,
     GroupDro,
     MeanSquaredError,
+    TrainingBatch,
     make_objective,
     squared_errors,
 )
@@ -23,11 +23,11 @@ def test_mean_squared_error_by_hand() -> None:
 
 
 def test_rows_of_a_batch() -> None:
-    whole = Batch(*toy(8).tensors())
+    whole = TrainingBatch(*toy(8).tensors())
     part = whole.rows(torch.tensor([5, 2]))
-    for name in Batch._fields:
+    for name in TrainingBatch._fields:
         assert torch.equal(getattr(part, name), getattr(whole, name)[[5, 2]])
-    bare = Batch(*toy(8, events=False, proxy=False).tensors()).rows(torch.tensor([1]))
+    bare = TrainingBatch(*toy(8, events=False, proxy=False).tensors()).rows(torch.tensor([1]))
     assert bare.events is None
     assert bare.proxy is None
 

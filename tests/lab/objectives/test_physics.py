@@ -3,9 +3,9 @@ import torch
 
 from crest.lab.model import make_model
 from crest.lab.objectives import (
-    Batch,
     EquationOfMotion,
     MeanSquaredError,
+    TrainingBatch,
 )
 from crest.lab.training import Schedule, fit
 from toy import toy
@@ -50,7 +50,7 @@ def test_a_force_that_jumps_and_a_state_that_the_sensors_deny_cost() -> None:
 def test_the_residual_teaches_the_encoder_and_its_own_map() -> None:
     objective = EquationOfMotion(turn=0.3, damping=0.1, weight=1.0)
     model = make_model("pointwise", "mean", channels=2, seed=1000)
-    data = Batch(*toy(16).tensors())
+    data = TrainingBatch(*toy(16).tensors())
     objective.prepare(model, data)
     plain = MeanSquaredError().loss(model, data).item()
     assert objective.loss(model, data).item() > plain
@@ -64,13 +64,13 @@ def test_the_residual_teaches_the_encoder_and_its_own_map() -> None:
 def test_weight_zero_is_plain_squared_error() -> None:
     objective = EquationOfMotion(weight=0.0)
     model = make_model("pointwise", "mean", channels=2, seed=1000)
-    data = Batch(*toy(8).tensors())
+    data = TrainingBatch(*toy(8).tensors())
     objective.prepare(model, data)
     assert objective.loss(model, data).item() == pytest.approx(MeanSquaredError().loss(model, data).item())
 
 
 def test_channels_that_are_not_there_and_strides_are_refused() -> None:
-    data = Batch(*toy(8).tensors())
+    data = TrainingBatch(*toy(8).tensors())
     with pytest.raises(ValueError, match="displacement and rate must be channels of the signals, 0 to 1"):
         EquationOfMotion(rate=2).prepare(make_model("pointwise", "mean", channels=2, seed=1000), data)
     with pytest.raises(ValueError, match="encoder must give features at every step"):

@@ -6,10 +6,10 @@ import torch
 
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import (
-    Batch,
     GroupDro,
     InvariantRisk,
     LastLayerAgain,
+    TrainingBatch,
 )
 from crest.lab.training import Schedule, fit
 from objectives_made import batch, silent
@@ -167,7 +167,7 @@ def test_every_group_of_cue_and_label_weighs_the_same() -> None:
     assert weights.tolist() == pytest.approx([1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 8, 1 / 8])
 
 
-def fitted_again(encoder: str, data: Batch) -> tuple[Model, LastLayerAgain]:
+def fitted_again(encoder: str, data: TrainingBatch) -> tuple[Model, LastLayerAgain]:
     """A model in training mode whose head was fitted again: nothing else may have changed."""
     model = make_model(encoder, "mean", channels=2, seed=1000).train()
     objective = LastLayerAgain(penalty=1e-6)
@@ -183,7 +183,7 @@ def fitted_again(encoder: str, data: Batch) -> tuple[Model, LastLayerAgain]:
 @pytest.mark.parametrize("encoder", ["pointwise", "cnn"])
 def test_the_head_is_fitted_to_features_as_the_model_will_give_them(encoder: str) -> None:
     """Batch normalisation gives others in training, and would count these batches."""
-    data = Batch(*toy(64).tensors())
+    data = TrainingBatch(*toy(64).tensors())
     model, objective = fitted_again(encoder, data)
     # At the least squares solution no answer can be improved by moving the head: residuals are orthogonal to the design.
     with torch.no_grad():

@@ -4,15 +4,15 @@ import torch
 
 from crest.lab.model import Model, make_model
 from crest.lab.objectives import (
-    Batch,
     JustTrainTwice,
+    TrainingBatch,
 )
 from crest.lab.training import Schedule, fit
 from toy import toy
 
 
 def test_those_that_a_first_model_gets_wrong_stand_several_times() -> None:
-    data = Batch(*toy(40).tensors())
+    data = TrainingBatch(*toy(40).tensors())
     # One in ten has a label that the signals do not tell: no short training gets it right.
     odd = torch.arange(0, 40, 10)
     data.y[odd] += 8.0
@@ -30,7 +30,7 @@ def test_an_epoch_goes_through_what_stands_several_times() -> None:
     class Counting(JustTrainTwice):
         seen = 0
 
-        def loss(self, model: Model, batch: Batch) -> torch.Tensor:
+        def loss(self, model: Model, batch: TrainingBatch) -> torch.Tensor:
             self.seen += len(batch.y)
             return super().loss(model, batch)
 

@@ -142,11 +142,11 @@ def _refusal(model: "nn.Module", inputs: "Tensor", mask: "Tensor | None") -> str
     """What the model raises for these inputs, in a line; None if it answers. An _OtherAnswerError tells of a wrong answer."""
     import torch
 
-    from crest.strangers.calls import answer_to
+    from crest.strangers.model import StrangerModel
 
     try:
         with torch.no_grad():
-            answer = answer_to(model, inputs, mask)
+            answer = StrangerModel(model).raw(inputs, mask)
     except Exception as error:  # somebody's code may raise anything
         return _line(error)
     shape = getattr(answer, "shape", None)
@@ -171,7 +171,7 @@ def valid_steps_for(model: "nn.Module", lengths: "Tensor") -> "Tensor | None":
     """
     import torch
 
-    from crest.strangers.calls import length_argument, needs_mask, takes_mask_by_name
+    from crest.strangers.signature import length_argument, needs_mask, takes_mask_by_name
 
     shortest, longest = int(lengths.min()), int(lengths.max())
     by_length = length_argument(model) is not None

@@ -3,7 +3,7 @@
 from typing import Any
 
 from crest._base.arguments import require_choice
-from crest.lab.objectives.base import Batch, CrossEntropy, MeanSquaredError, Objective, squared_errors
+from crest.lab.objectives.base import CrossEntropy, MeanSquaredError, Objective, TrainingBatch, squared_errors
 from crest.lab.objectives.physics import EquationOfMotion
 from crest.lab.objectives.proxy_groups import GroupDro, InvariantRisk, LastLayerAgain
 from crest.lab.objectives.supervision import EventAuxiliary
@@ -11,7 +11,6 @@ from crest.lab.objectives.two_rounds import JustTrainTwice
 
 __all__ = [
     "OBJECTIVES",
-    "Batch",
     "CrossEntropy",
     "EquationOfMotion",
     "EventAuxiliary",
@@ -21,6 +20,7 @@ __all__ = [
     "LastLayerAgain",
     "MeanSquaredError",
     "Objective",
+    "TrainingBatch",
     "make_objective",
     "squared_errors",
 ]

@@ -12,7 +12,7 @@ from crest.probes.errors import are_classes
 from crest.readouts import EventReadout
 
 
-class Batch(NamedTuple):
+class TrainingBatch(NamedTuple):
     """Some training trajectories."""
 
     x: Signals
@@ -20,10 +20,10 @@ class Batch(NamedTuple):
     events: EventMask | None
     proxy: PerTrajectory | None
 
-    def rows(self, chosen: Tensor) -> "Batch":
+    def rows(self, chosen: Tensor) -> "TrainingBatch":
         """The trajectories with these indices."""
         x, y, events, proxy = self
-        return Batch(
+        return TrainingBatch(
             x[chosen],
             y[chosen],
             None if events is None else events[chosen],
@@ -46,7 +46,7 @@ class Objective(abc.ABC):
                 f"objective must be {right} where the labels are {labels}, got {type(self).__name__}"
             )
 
-    def prepare(self, model: Model, train: Batch) -> None:
+    def prepare(self, model: Model, train: TrainingBatch) -> None:
         """Look at the model and the whole training set once before training; refuse what cannot work."""
         self.check(model)
         if self.of_classes and not are_classes(train.y, model.outputs):
@@ -59,23 +59,23 @@ class Objective(abc.ABC):
                 f"train must have events for {type(model.readout).__name__}: it pools the event steps"
             )
 
-    def training_set(self, model: Model, train: Batch) -> Batch:  # noqa: ARG002
+    def training_set(self, model: Model, train: TrainingBatch) -> TrainingBatch:  # noqa: ARG002
         """What an epoch goes through; most go through every trajectory once."""
         return train
 
     @abc.abstractmethod
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """The loss to descend, a scalar."""
 
     def parameters(self) -> list[nn.Parameter]:
         """What this objective learns beside the model."""
         return []
 
-    def finish(self, model: Model, train: Batch) -> None:  # noqa: B027
+    def finish(self, model: Model, train: TrainingBatch) -> None:  # noqa: B027
         """Have the last word on the trained model."""
 
 
-def squared_errors(model: Model, batch: Batch) -> PerTrajectory:
+def squared_errors(model: Model, batch: TrainingBatch) -> PerTrajectory:
     """Squared error of each trajectory."""
     answers: Tensor = model(batch.x, batch.events)
     return (answers - batch.y).square()
@@ -84,7 +84,7 @@ def squared_errors(model: Model, batch: Batch) -> PerTrajectory:
 class MeanSquaredError(Objective):
     """Mean squared error: empirical risk minimisation (ERM)."""
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean squared error of the batch."""
         return squared_errors(model, batch).mean()
 
@@ -94,6 +94,6 @@ class CrossEntropy(Objective):
 
     of_classes = True
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean cross-entropy of the batch."""
         return cross_entropy(model(batch.x, batch.events), batch.y.long())

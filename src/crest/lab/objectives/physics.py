@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from crest._base.arguments import require
 from crest.lab.model import Model
-from crest.lab.objectives.base import Batch, Objective
+from crest.lab.objectives.base import Objective, TrainingBatch
 
 
 class EquationOfMotion(Objective):
@@ -50,7 +50,7 @@ class EquationOfMotion(Objective):
         self.advance = propagator(turn, damping)
         self.reader: nn.Linear | None = None
 
-    def prepare(self, model: Model, train: Batch) -> None:
+    def prepare(self, model: Model, train: TrainingBatch) -> None:
         """Refuse encoders with strides and channels that are not there; make the map that reads the state."""
         super().prepare(model, train)
         most = train.x.shape[2] - 1
@@ -71,7 +71,7 @@ class EquationOfMotion(Objective):
         """The map's."""
         return [] if self.reader is None else list(self.reader.parameters())
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean squared error plus the weighted residual."""
         if self.reader is None:
             raise ValueError("model must be prepared before a loss is asked for")

@@ -6,7 +6,7 @@ from torch import Tensor
 from crest._base.arguments import require
 from crest._base.arrays import PerTrajectory
 from crest.lab.model import Model
-from crest.lab.objectives.base import Batch, Objective, squared_errors
+from crest.lab.objectives.base import Objective, TrainingBatch, squared_errors
 from crest.probes import batches_of, evaluating, in_batches
 
 
@@ -22,7 +22,7 @@ class ProxyGroups(Objective):
         self.groups = groups
         self.edges = torch.empty(0)
 
-    def prepare(self, model: Model, train: Batch) -> None:
+    def prepare(self, model: Model, train: TrainingBatch) -> None:
         """Take the groups' edges from the training set's proxy."""
         super().prepare(model, train)
         if train.proxy is None:
@@ -34,7 +34,7 @@ class ProxyGroups(Objective):
         if (sizes == 0).any():
             raise ValueError(f"proxy must fill every group, got {sizes.tolist()} trajectories: too many ties")
 
-    def group_of(self, batch: Batch) -> Tensor:
+    def group_of(self, batch: TrainingBatch) -> Tensor:
         """The group of each trajectory."""
         if batch.proxy is None:
             raise ValueError(f"batch must have a proxy for {type(self).__name__}")
@@ -63,12 +63,12 @@ class GroupDro(ProxyGroups):
         self.step = step
         self.weights = torch.full((groups,), 1 / groups)
 
-    def prepare(self, model: Model, train: Batch) -> None:
+    def prepare(self, model: Model, train: TrainingBatch) -> None:
         """Make the groups, and start from equal weights."""
         super().prepare(model, train)
         self.weights = torch.full((self.groups,), 1 / self.groups)
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Weighted sum of the groups' mean squared errors; a group that the batch lacks counts with none."""
         group = self.group_of(batch)
         means, _ = self.means(squared_errors(model, batch), group)
@@ -96,7 +96,7 @@ class InvariantRisk(ProxyGroups):
         require("weight", weight, "be 0 or more")
         self.weight = weight
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean squared error plus the weighted penalty."""
         answers: Tensor = model(batch.x, batch.events)
         wrong = answers - batch.y
@@ -124,11 +124,11 @@ class LastLayerAgain(ProxyGroups):
         require("penalty", penalty, "be positive")
         self.penalty = penalty
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean squared error."""
         return squared_errors(model, batch).mean()
 
-    def balance(self, train: Batch) -> PerTrajectory:
+    def balance(self, train: TrainingBatch) -> PerTrajectory:
         """The weight of each trajectory: those of a group sum to one over the number of groups that are there."""
         shares = torch.arange(1, self.groups) / self.groups
         label = torch.bucketize(train.y, torch.quantile(train.y, shares))
@@ -136,7 +136,7 @@ class LastLayerAgain(ProxyGroups):
         count = torch.bincount(cell, minlength=self.groups**2)
         return 1 / (count[cell] * (count > 0).sum())
 
-    def finish(self, model: Model, train: Batch) -> None:
+    def finish(self, model: Model, train: TrainingBatch) -> None:
         """Fit the head again on the pooled vectors of the training set."""
         # As the model will be used: a layer such as batch normalisation is another one in training.
         with evaluating(model):

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from crest._base.arguments import require
 from crest.lab.model import Model
-from crest.lab.objectives.base import Batch, Objective
+from crest.lab.objectives.base import Objective, TrainingBatch
 from crest.probes import events_at
 from crest.readouts.base import WeightedReadout
 
@@ -29,13 +29,13 @@ class EventAuxiliary(Objective):
         super().check(model)
         _teachable(model)
 
-    def prepare(self, model: Model, train: Batch) -> None:
+    def prepare(self, model: Model, train: TrainingBatch) -> None:
         """Refuse training sets without events."""
         super().prepare(model, train)
         if train.events is None:
             raise ValueError("train must have events for the event-auxiliary objective")
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean squared error plus the weighted penalty."""
         readout = _teachable(model)
         if batch.events is None:

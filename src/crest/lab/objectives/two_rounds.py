@@ -8,7 +8,7 @@ from torch import Tensor
 from crest._base import rng
 from crest._base.arguments import require
 from crest.lab.model import Model
-from crest.lab.objectives.base import Batch, Objective, squared_errors
+from crest.lab.objectives.base import Objective, TrainingBatch, squared_errors
 from crest.probes import batches_of, in_batches
 
 
@@ -39,7 +39,7 @@ class JustTrainTwice(Objective):
         self.times = times
         self.learning_rate = learning_rate
 
-    def training_set(self, model: Model, train: Batch) -> Batch:
+    def training_set(self, model: Model, train: TrainingBatch) -> TrainingBatch:
         """Every trajectory, and those that the first model got wrong again and again."""
         # The second round draws the random numbers that it would draw without the first.
         with torch.random.fork_rng(devices=[]):
@@ -52,11 +52,11 @@ class JustTrainTwice(Objective):
         wrong = errors.topk(max(1, round(self.share * len(errors)))).indices
         return train.rows(torch.cat([torch.arange(len(errors)), *[wrong] * (self.times - 1)]))
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
+    def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean squared error."""
         return squared_errors(model, batch).mean()
 
-    def _first(self, model: Model, train: Batch) -> Model:
+    def _first(self, model: Model, train: TrainingBatch) -> Model:
         order = rng.torch_generator(0, "first of two rounds")
         optimizer = torch.optim.AdamW(model.parameters(), lr=self.learning_rate)
         model.train()

@@ -1,0 +1,306 @@
+"""Somebody's model, called in one way: on its device, in its precision, with a mask or lengths as it takes them."""
+
+import contextlib
+import difflib
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from crest._base.tensors import require_finite
+from crest.background import SIGMA
+from crest.probes.batches import BATCH, batches_of, evaluating, in_batches
+from crest.strangers.batch import Batch
+from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
+from crest.strangers.lengths import lengths_of
+from crest.strangers.signature import (
+    length_argument,
+    require_valid_steps,
+    step_argument,
+    takes_mask_by_name,
+)
+
+
+@dataclass(frozen=True)
+class StrangerModel:
+    """A model as a function of signals (B, T, C) and a mask (B, T), to predictions (B,), (B, 1) or (B, K).
+
+    Example:
+        >>> stranger = StrangerModel(nn.Conv1d(2, 1, 5).double(), channels_first=True, answer=lambda out: out.mean(2))
+        >>> stranger(torch.zeros(4, 50, 2)).shape
+        torch.Size([4, 1])
+    """
+
+    model: nn.Module | Callable[..., Any]
+    """A module, or any function."""
+    channels_first: bool = False
+    """Whether it takes (B, C, T)."""
+    answer: Callable[[Any], Any] | None = None
+    """From what it returns to predictions, if it does not return those."""
+    size: int = BATCH
+    """How many trajectories it is asked about at once."""
+
+    @property
+    def module(self) -> nn.Module | None:
+        """The model, if it is a module that can be looked into."""
+        return self.model if isinstance(self.model, nn.Module) else None
+
+    def __call__(self, signals: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The predictions for signals (B, T, C)."""
+        found = self.raw(signals.mT if self.channels_first else signals, mask)
+        found = found if self.answer is None else self.answer(found)
+        found = torch.from_numpy(found) if isinstance(found, np.ndarray) else found
+        if not isinstance(found, Tensor):
+            raise ValueError(
+                f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0], or "
+                "a model that returns one"
+            )
+        return found
+
+    def raw(self, inputs: Any, mask: Any = None) -> Any:
+        """What the model returns for inputs as it takes them; a mask goes by the name `mask`, as lengths, else in the second place.
+
+        A mask is True on valid steps. A second argument that is named after padding would read it the other way round, and is
+        refused.
+
+        Example:
+            >>> StrangerModel(lambda x, lengths: lengths).raw(torch.ones(1, 3), torch.tensor([[True, True, False]]))
+            tensor([2])
+        """
+        device, precision = place_of(self.model)
+        if device is not None:
+            inputs, mask = (part.to(device) if isinstance(part, Tensor) else part for part in (inputs, mask))
+        if precision is not None and isinstance(inputs, Tensor) and inputs.is_floating_point():
+            inputs = inputs.to(precision)
+        if mask is None:
+            return self.model(inputs)
+        require_valid_steps(step_argument(self.model))
+        by_length = length_argument(self.model)
+        try:
+            if takes_mask_by_name(self.model):
+                return self.model(inputs, mask=mask)
+            return (
+                self.model(inputs, mask)
+                if by_length is None
+                else self.model(inputs, **{by_length: lengths_of(mask)})
+            )
+        except RuntimeError as error:
+            if "enforce_sorted" not in str(error):
+                raise
+            raise ValueError(
+                "model must take trajectories in any order of their lengths: give enforce_sorted=False to its "
+                "pack_padded_sequence"
+            ) from error
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Evaluation mode without gradients inside the block."""
+        mode = contextlib.nullcontext() if self.module is None else evaluating(self.module)
+        with mode, torch.no_grad():
+            yield
+
+    def beside(self, batch: Batch) -> Batch:
+        """The batch where the model is, in its precision, if it is fit to be asked about; else a ValueError."""
+        device, precision = place_of(self.model)
+        if device is not None:
+            batch = batch.to(device, precision or batch.inputs.dtype)
+        batch = replace(batch, channels_first=self.channels_first).checked()
+        empty = (~batch.valid.any(1)).nonzero()
+        if len(empty):
+            raise ValueError(
+                f"mask must leave a valid step in each trajectory, got none in trajectory {int(empty[0])}"
+            )
+        return batch
+
+    def predictions(self, batch: Batch) -> Tensor:
+        """Its predictions (N,), (N, 1) or (N, K) for a batch from `beside`; finite, and the same for the same inputs."""
+        parts = (batch.signals,) if batch.mask is None else (batch.signals, batch.mask)
+        batches = batches_of(*parts, size=self.size)
+        try:
+            found = in_batches(self, batches)
+        except CALL_ERRORS as error:
+            shape = tuple(batch.inputs[: self.size].shape)
+            masked = batch.mask is not None
+            raise ValueError(
+                why_it_failed(error, shape, masked=masked, channels_first=self.channels_first)
+            ) from error
+        if found.ndim > 2:
+            raise ValueError(
+                f"model must return (B,), (B, 1) or (B, K), got {tuple(found.shape)} for {len(batch)} trajectories: "
+                "pass answer=, or a model that returns it"
+            )
+        require_finite("the model's predictions", found)
+        classes = found.shape[1] if found.ndim == 2 else 1
+        targets = batch.targets
+        if targets is not None and classes > 1 and (targets.min() < 0 or targets.max() >= classes):
+            raise ValueError(
+                f"targets must be classes from 0 to {classes - 1}, as many as the predictions have, got "
+                f"{targets.min():g} to {targets.max():g}"
+            )
+        require_same(found, in_batches(self, batches[:1]))
+        return found
+
+
+def place_of(model: object) -> tuple[torch.device | None, torch.dtype | None]:
+    """The device and the precision of a module's weights or buffers; None if it has none.
+
+    Example:
+        >>> place_of(nn.Linear(2, 1)), place_of(nn.ReLU())
+        ((device(type='cpu'), torch.float32), (None, None))
+    """
+    tensors = [*model.parameters(), *model.buffers()] if isinstance(model, nn.Module) else []
+    precision = next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), None)
+    return (tensors[0].device if tensors else None), precision
+
+
+class LayerCall(NamedTuple):
+    """One call of a layer; its tensors are copies."""
+
+    inputs: tuple[Any, ...]
+    """Arguments by place."""
+    named: dict[str, Any]
+    """Arguments by name."""
+    output: Any
+    """What came back."""
+
+
+@contextlib.contextmanager
+def calls_of(layer: nn.Module) -> Iterator[list[LayerCall]]:
+    """The calls of a layer inside the block.
+
+    Example:
+        >>> layer = nn.Flatten()
+        >>> with calls_of(layer) as seen:
+        ...     _ = layer(torch.zeros(2, 3, 4))
+        >>> seen[0].output.shape
+        torch.Size([2, 12])
+    """
+    seen: list[LayerCall] = []
+
+    def keep(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
+        # Copies: a layer that works in place would change what is compared later.
+        copied = tuple(part.clone() if isinstance(part, Tensor) else part for part in inputs)
+        seen.append(LayerCall(copied, named, output.clone() if isinstance(output, Tensor) else output))
+
+    handle = layer.register_forward_hook(keep, with_kwargs=True)
+    try:
+        yield seen
+    finally:
+        handle.remove()
+
+
+def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
+    """The module at this path; if there is none, a ValueError with the names that are nearest to it.
+
+    Args:
+        model: any module.
+        argument: name of the argument that holds the path, for the message.
+        path: dotted name, as `model.named_modules()` lists it.
+
+    Example:
+        >>> part_at(nn.Sequential(nn.Linear(2, 1)), "head", "0")
+        Linear(in_features=2, out_features=1, bias=True)
+    """
+    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
+    if path not in names:
+        near = difflib.get_close_matches(str(path), names, n=5, cutoff=0.4) or names[:20]
+        listed = ", ".join(near) or "it has none"
+        raise ValueError(f"{argument} must name a module inside the model, such as {listed}; got {path!r}")
+    return model.get_submodule(path)
+
+
+def find_channels_first(model: nn.Module, inputs: Tensor, mask: Tensor | None = None) -> bool | None:
+    """Whether the model takes (B, C, T), by how many channels its first layer takes; None where that does not tell.
+
+    Example:
+        >>> import torch
+        >>> find_channels_first(nn.Conv1d(2, 8, 5), torch.randn(4, 2, 50)), find_channels_first(nn.LSTM(2, 8), torch.randn(4, 50, 2))
+        (True, False)
+    """
+    first: list[int] = []
+    with evaluating(model), contextlib.ExitStack() as hooks:
+        for part in model.modules():
+            channels = _channels_of(part)
+            if channels is not None:
+                handle = part.register_forward_pre_hook(lambda *_, channels=channels: first.append(channels))
+                hooks.callback(handle.remove)
+        StrangerModel(model).raw(inputs, mask)
+    fits = [axis for axis in (1, 2) if first and inputs.shape[axis] == first[0]]
+    return fits == [1] if len(fits) == 1 else None
+
+
+def settled_axes(
+    model: nn.Module | Callable[..., Any],
+    batch: Batch,
+    said: bool | None,
+    *,
+    longer: bool = True,
+    notes: list[str],
+) -> bool:
+    """Whether the model takes (B, C, T): as the user says, else by its first layer.
+
+    Args:
+        model: in any mode.
+        batch: some trajectories.
+        said: what the user says; a warning tells if that looks wrong.
+        longer: whether time is the longer axis if the first layer does not tell; else inputs are read as (B, T, C).
+        notes: what was assumed is added to these.
+    """
+    found = None
+    if isinstance(model, nn.Module):
+        few = batch.first(2)
+        # A model that fails on a plain call is told of later, with its own words.
+        with contextlib.suppress(Exception):
+            found = find_channels_first(model, few.inputs, few.mask)
+    first, second = batch.inputs.shape[1:]
+    if said is not None:
+        _warn_of_axes(said, tuple(batch.inputs.shape), found)
+        return said
+    if found is not None:
+        channels = first if found else second
+        why, settled = f"the first layer expects {channels} channel{'s' * (channels > 1)}", found
+    elif longer:
+        why, settled = "time is taken as the longer axis", first < second
+    else:
+        why, settled = "the first layer does not tell", False
+    notes.append(f"inputs read as {'(B, C, T)' if settled else '(B, T, C)'}, because {why}")
+    return settled
+
+
+def _warn_of_axes(channels_first: bool, shape: tuple[int, ...], found: bool | None) -> None:
+    """Warn of an order that somebody gave, if it makes fewer steps than channels and nothing speaks for it.
+
+    That is where the first layer takes the other one, or where it does not tell and not even a background fits into the steps.
+
+    Args:
+        channels_first: as it was given.
+        shape: of the inputs.
+        found: what the first layer says.
+    """
+    steps, channels = (shape[2], shape[1]) if channels_first else (shape[1], shape[2])
+    if steps >= channels or found is channels_first or (found is None and steps >= SIGMA):
+        return
+    why = (
+        "there are fewer steps than channels" if found is None else f"the first layer takes {steps} channels"
+    )
+    warnings.warn(
+        f"channels_first={channels_first} makes {steps} steps of {channels} channels of the inputs {shape}, and {why}: is "
+        f"channels_first={not channels_first} right?",
+        UserWarning,
+        stacklevel=5,  # past who settles it, who is asked, and the door
+    )
+
+
+def _channels_of(part: nn.Module) -> int | None:
+    """How many channels a layer takes, if its class tells."""
+    if isinstance(part, nn.Conv1d):
+        return part.in_channels
+    if isinstance(part, nn.BatchNorm1d | nn.InstanceNorm1d):
+        return part.num_features
+    if isinstance(part, nn.Linear):
+        return part.in_features
+    return part.input_size if isinstance(part, nn.RNNBase) else None

@@ -1,0 +1,98 @@
+"""By which argument a model takes the valid steps of its trajectories, read from its signature."""
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+_LENGTHS = re.compile(r"(?!max|min|total)(.*_)?(seq)?(len|lens|length|lengths)")
+"""Names under which models take how many steps of each trajectory are valid."""
+
+
+def argument_names(model: Callable[..., Any]) -> list[str]:
+    """The names of what a model takes, in their order; none where Python cannot tell.
+
+    Example:
+        >>> argument_names(lambda x, mask=None: x)
+        ['x', 'mask']
+    """
+    return list(_arguments(model))
+
+
+def takes_mask_by_name(model: Callable[..., Any]) -> bool:
+    """Whether the model has an argument `mask`; else a mask is its second argument.
+
+    Example:
+        >>> takes_mask_by_name(nn.Linear(2, 1))
+        False
+    """
+    return "mask" in _arguments(model)
+
+
+def needs_mask(model: Callable[..., Any]) -> bool:
+    """Whether the model has an argument `mask` that must be given.
+
+    Example:
+        >>> needs_mask(lambda x, mask: x), needs_mask(lambda x, mask=None: x), needs_mask(nn.Linear(2, 1))
+        (True, False, False)
+    """
+    return _arguments(model).get("mask", False)
+
+
+def length_argument(model: Callable[..., Any]) -> str | None:
+    """The name of the argument by which a model takes lengths (B,) in the place of a mask; None where it takes none.
+
+    Example:
+        >>> length_argument(lambda x, lengths: x), length_argument(lambda x, mask, lengths: x), length_argument(nn.ReLU())
+        ('lengths', None, None)
+    """
+    names = list(_arguments(model))
+    return None if "mask" in names else next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
+
+
+def names_mask(argument: str | None) -> bool:
+    """Whether an argument of this name is a mask, of valid or of padded steps.
+
+    Example:
+        >>> names_mask("attention_mask"), names_mask("valid"), names_mask("labels"), names_mask(None)
+        (True, True, False, False)
+    """
+    return argument is not None and any(part in argument for part in ("mask", "valid", "pad"))
+
+
+def step_argument(model: Callable[..., Any]) -> str | None:
+    """The name of the argument by which a model takes a mask, or lengths; None where Python cannot tell.
+
+    Example:
+        >>> step_argument(lambda x, valid: x), step_argument(lambda x, scale, mask: x), step_argument(nn.ReLU())
+        ('valid', 'mask', None)
+    """
+    names = list(_arguments(model))
+    if "mask" in names:
+        return "mask"
+    return length_argument(model) or (names[1] if len(names) > 1 else None)
+
+
+def require_valid_steps(argument: str | None) -> None:
+    """Raise a ValueError if the argument that takes the mask is named after padding: it would be read the other way round.
+
+    Example:
+        >>> require_valid_steps("valid")
+    """
+    if argument is not None and _LENGTHS.fullmatch(argument) is None and "pad" in argument:
+        raise ValueError(
+            f"mask is True where a step is valid, and the model's second argument is {argument!r}: wrap the model, such as "
+            f"lambda x, mask: model(x, ~mask)"
+        )
+
+
+def _arguments(model: Callable[..., Any]) -> dict[str, bool]:
+    """The names of what it takes, and whether it needs them; none where Python cannot tell."""
+    try:
+        found = inspect.signature(model.forward if isinstance(model, nn.Module) else model).parameters
+    except (TypeError, ValueError):
+        return {}
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {name: one.default is one.empty for name, one in found.items() if one.kind not in any_number}
