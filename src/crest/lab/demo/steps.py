@@ -157,7 +157,7 @@ class DemoFolder:
 
     def audited(self, model: nn.Module, data: DemoData) -> Audit:
         """An audit on the recordings held out. Events are shown beside; the verdict does not see them."""
-        return audit(model, data.held_out, events=data.events, channels=data.channels)
+        return audit(model, data.held_out, events=data.events).named(channels=data.channels)
 
     def mended(
         self, model: nn.Module, data: DemoData, tell: Tell, after_epoch: Callable[[], object]
