@@ -203,7 +203,7 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     },
     "docs/remedies.md": {
         "remedies": remedies_by_place,
-        **{name: _whole("remedies", name) for name in ("rule", "backgrounds")},
+        "rule": _whole("remedies", "rule"),
     },
     "docs/limits.md": {"places": place_table, "regimes": regimes_without_help, "held load": held_load},
 }
