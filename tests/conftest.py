@@ -12,10 +12,15 @@ from pathlib import Path
 # Some virtual machines report bfloat16 matrix instructions that they cannot execute: the process would die.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 
+import hypothesis
 import pytest
 import torch
 
 from places import SOURCE
+
+# A busy machine is slow, and no test asserts a time.
+hypothesis.settings.register_profile("crest", deadline=None)
+hypothesis.settings.load_profile("crest")
 
 # Tensors here are small, and pytest's workers share the cores: a second thread makes training many times slower.
 torch.set_num_threads(1)

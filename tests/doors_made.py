@@ -201,7 +201,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "make_readout": {"name": "mean", "width": 2},
         "Candidate": {"function": reads, "id_error": 0.1, "exchange": exchange(), "held_out": 0.2},
         "choose": {
-            "candidates": {"a": (reads, 0.1)}, "inputs": series(), "mask": None, "conditions": [0, 0, 0, 1, 1, 1],
+            "candidates": {"a": (reads, 0.1)}, "inputs": series(), "mask": None, "keep": "a", "conditions": [0, 0, 0, 1, 1, 1],
             "targets": torch.rand(6), "exchange": SETTINGS,
         },
         "leave_one_condition_out": {

@@ -355,3 +355,10 @@ def test_lengths_are_watched_as_they_are_audited() -> None:
     watch(0)
     assert watch.history[0].exchange == crest.audit(model, (x, y, lengths)).exchange
     assert watch.history[0].core_credit is not None
+
+
+def test_a_function_that_gives_arrays_may_diverge_too() -> None:
+    value = [1.0]
+    watch = Watch(lambda x: (level(x) * value[0]).numpy(), X)
+    value[0] = math.nan
+    assert math.isnan(watch(0)["crest/transient"])

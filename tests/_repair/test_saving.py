@@ -25,8 +25,8 @@ def test_a_repaired_model_comes_back_to_the_bit(
     # Let the rule take it, whatever it follows.
     ruled = crest.choose
 
-    def taken(candidates: Any) -> crest.Choice:
-        judged = ruled(candidates).candidates
+    def taken(candidates: Any, **options: Any) -> crest.Choice:
+        judged = ruled(candidates, **options).candidates
         return crest.Choice(name=remedy, reason="A test.", lowest_error=remedy, candidates=judged)
 
     monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
@@ -49,8 +49,8 @@ def test_a_repaired_model_comes_back_to_the_bit(
 def test_a_front_of_ones_own_comes_back_with_its_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def taken(candidates: Any) -> crest.Choice:
-        judged = crest.choose(candidates).candidates
+    def taken(candidates: Any, **options: Any) -> crest.Choice:
+        judged = crest.choose(candidates, **options).candidates
         return crest.Choice(name="envelope", reason="A test.", lowest_error="envelope", candidates=judged)
 
     monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)

@@ -1,5 +1,7 @@
 """The rule on errors set by hand, on functions that read a known part, and what it says when it cannot tell."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -47,7 +49,7 @@ def test_it_cannot_tell_where_a_constant_would_be_as_good() -> None:
     assert chosen(a=(0.1, 0.9)).name == "a"
     found = chosen(plain=(0.05, 1.2), high_pass=(0.2, 0.91))
     assert found.name is None
-    assert "live" in found.reason
+    assert "Either the target lives in the background" in found.reason
     assert not any(one.better for one in found.candidates.values())
     assert "The lowest ID error is that of plain." in repr(found)
 
@@ -67,11 +69,31 @@ def test_of_those_within_a_fifth_the_lowest_id_error_wins() -> None:
     found = chosen(plain=(0.05, 0.37), high_pass=(0.2, 0.3), crest=(0.1, 0.36))
     assert found.name == "crest"
     assert found.candidates["crest"].reason == "lowest ID error near the lowest exchanged error"
-    assert found.candidates["high_pass"].reason == "a higher ID error"
+    assert found.candidates["high_pass"].reason == "lowest exchanged error"
     assert found.candidates["plain"].reason == "a higher exchanged error"
-    assert "with 1 more within a fifth of it" in found.reason
+    assert found.reason.startswith("Its error on exchanged backgrounds is within a fifth of the lowest")
+    assert chosen(a=(0.1, 0.3), b=(0.2, 0.31)).candidates["b"].reason == "a higher ID error"
     # One that is no better than a constant is not near anything.
     assert chosen(plain=(0.05, 0.91), crest=(0.1, 0.9)).name == "crest"
+
+
+def follows(share: float, exchanged: float) -> Exchange:
+    return replace(
+        of_error(exchanged), transient=share, background=1 - share, transient_interval=(share, share)
+    )
+
+
+def test_a_model_that_reads_the_events_is_kept() -> None:
+    """What the audit clears, the rule does not change: one question has one answer."""
+    better = (of_error(0.1), 0.05)
+    found = choose({"as it is": (follows(0.8, 0.5), 0.1), "exchange": better}, keep="as it is")
+    assert found.name == "as it is"
+    assert found.reason.startswith("Its prediction follows the events")
+    assert [one.reason for one in found.candidates.values()] == ["follows the events", "not needed"]
+    # Without a name to keep, below the limit, or no better than a constant, the error decides.
+    assert choose({"as it is": (follows(0.8, 0.5), 0.1), "exchange": better}).name == "exchange"
+    assert choose({"as it is": (follows(0.79, 0.5), 0.1), "x": better}, keep="as it is").name == "x"
+    assert choose({"as it is": (follows(0.95, 0.95), 0.1), "x": better}, keep="as it is").name == "x"
 
 
 def test_of_equal_errors_the_first_given_wins() -> None:
@@ -167,6 +189,7 @@ def test_it_prints_one_table() -> None:
             {"candidates": {"a": (of_error(None), 0.1)}},
             "^targets must be given to choose, but candidate 'a' was tested without",
         ),
+        ({"keep": "b"}, "^keep must be one of a, got 'b'"),
         ({"exchange": {"seed": 1}}, "^exchange must be a crest.ExchangeSettings, got dict"),
         ({"targets": torch.zeros(95)}, "^targets must be"),
         ({"conditions": [1] * 9}, r"^conditions must have shape \(N,\) = \(96,\)"),

@@ -6,8 +6,8 @@ therefore not imported here.
 
 from crest._audit.audit import audit
 from crest._audit.result import Audit
-from crest._audit.verdict import AuditVerdict
 from crest._audit.watch import Watch
 from crest._audit.watch_row import WatchedEpoch
+from crest.exchange.result import AuditVerdict
 
 __all__ = ["Audit", "AuditVerdict", "Watch", "WatchedEpoch", "audit"]

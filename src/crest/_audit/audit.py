@@ -12,10 +12,11 @@ from crest._audit.looking import credit_at, known_events, looked_into
 from crest._audit.readings import core_of, deletions, sharp_share
 from crest._audit.result import Audit, ConditionReading
 from crest._audit.shown import shown_traces
-from crest._audit.verdict import FEWEST, FOLLOWS, found
+from crest._audit.verdict import FEWEST, found
 from crest._base.doors import door_leaving
 from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
+from crest.exchange.result import FOLLOWS
 from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
@@ -206,7 +207,7 @@ def _by_condition(
     return {
         name: ConditionReading(
             error=value,
-            core_credit=None if share is None else float(share[rows[name]].mean()),
+            core_credit=None if share is None else float(share[rows[name]].nanmean()),
             trajectories=int(rows[name].sum()),
         )
         for name, value in errors.items()

@@ -50,16 +50,16 @@ class Readings:
     def on(self, steps: StepMask) -> tuple[Tensor, Tensor]:
         """(N,) each: the share of the credit on these steps (N, T) of the inputs, and the share of the steps that they are.
 
-        The share of the credit is 0 where no step has any; `means_on` leaves those trajectories out.
+        The share of the credit is NaN in a trajectory without any credit: no mean counts it.
         """
         there = events_at(steps, self.credit.shape[1]) & self.mask
-        return (self.credit * there).sum(1), there.sum(1) / self.mask.sum(1).clamp(min=1)
+        share = (self.credit * there).sum(1).masked_fill(~(self.credit.sum(1) > 0), torch.nan)
+        return share, there.sum(1) / self.mask.sum(1).clamp(min=1)
 
     def means_on(self, steps: StepMask) -> tuple[float, float]:
         """The means of `on`: of the credit over the trajectories that have any, NaN if none has; of the steps over all."""
         share, chance = self.on(steps)
-        known = share.masked_fill(~(self.credit.sum(1) > 0), torch.nan)
-        return float(known.nanmean()), float(chance.mean())
+        return float(share.nanmean()), float(chance.mean())
 
 
 def readings(stranger: StrangerModel, batch: Batch, interface: Interface) -> Readings:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from crest._audit.readings import Deletion
-from crest._audit.verdict import AuditVerdict
 from crest._base.doors import door
 from crest._base.files import whole_file
-from crest.exchange.result import Exchange
+from crest.exchange.result import AuditVerdict, Exchange
 from crest.probes.result import CreditMeans
 from crest.probes.traces import Traces
 from crest.strangers.interface import Interface

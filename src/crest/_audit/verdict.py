@@ -1,19 +1,13 @@
 """From what was measured to a finding: events, background, or unclear, with its reasons and what to do."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from crest._audit.readings import Deletion
-from crest.exchange.result import Exchange
-
-AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
-"""What the answer of a model follows."""
+from crest.exchange.result import FOLLOWS, AuditVerdict, Exchange
 
 # our choice: docs/choices.md#audit
-FOLLOWS = 0.8
 LEVEL_PART = 0.7
 TANGLED = 0.3
-MOSTLY = 0.5
 SHARP = 0.5
 FEWEST = 8
 
@@ -41,9 +35,7 @@ def found(
 ) -> Finding:
     """The finding.
 
-    The exchange test decides, since it asks the model itself. Events: 0.8 of the variance or more follows the transient.
-    Background: less does, and no more than half follows both together. The whole interval must agree; else it is unclear. The
-    rest is said beside it.
+    The exchange test decides, since it asks the model itself: `Exchange.verdict`. The rest is said beside it.
 
     Args:
         exchange: the exchange test, of spectra.
@@ -56,7 +48,7 @@ def found(
         masked: whether a mask or lengths came with the trajectories: the advice then hands them on.
         error: of the model, where targets are known: the advice for one that has hardly learnt its task is to train it.
     """
-    verdict = verdict_of(exchange, few=few)
+    verdict: AuditVerdict = "unclear" if few else exchange.verdict
     reasons = [_exchange_words(exchange)]
     if few:
         reasons.insert(0, f"Fewer than {FEWEST} trajectories tell too little for a verdict.")
@@ -71,8 +63,8 @@ def found(
         )
     if deletion is not None:
         reasons.append(
-            f"Without the most transient steps the answers move by {deletion.core:.2f} of their deviation, without as many "
-            f"others by {deletion.others:.2f}."
+            f"Removing the most transient steps shifts predictions by {deletion.core:.2f} standard deviations; removing as many "
+            f"other steps shifts them by {deletion.others:.2f}."
         )
     if exchange.varies and exchange.interaction > TANGLED:
         reasons.append(
@@ -98,22 +90,6 @@ def found(
     )
 
 
-def verdict_of(exchange: Exchange, *, few: bool = False) -> AuditVerdict:
-    """What the exchange test alone says, by the rule of `found`: unclear where predictions do not vary, or of too few.
-
-    Args:
-        exchange: the exchange test.
-        few: whether there are too few trajectories for a verdict.
-    """
-    if few or not exchange.varies:
-        return "unclear"
-    low, high = exchange.transient_interval
-    if low >= FOLLOWS:
-        return "events"
-    # Mostly both together, such as a load that scales the event: that may be right to read.
-    return "background" if high < FOLLOWS and exchange.interaction <= MOSTLY else "unclear"
-
-
 def _exchange_words(exchange: Exchange) -> str:
     if not exchange.varies:
         return "The predictions do not vary: they follow nothing."
@@ -122,7 +98,7 @@ def _exchange_words(exchange: Exchange) -> str:
     return (
         f"When {what} are exchanged, {exchange.transient:.0%} of the predictions' variance follows the transient "
         f"({low:.0%} to {high:.0%}), {exchange.background:.0%} the background, {exchange.interaction:.0%} both together; the "
-        f"predictions move by {exchange.moved:.2f} of their deviation ({moved[0]:.2f} to {moved[1]:.2f})."
+        f"predictions move by {exchange.moved:.2f} standard deviations ({moved[0]:.2f} to {moved[1]:.2f})."
     )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from crest._audit.looking import credit_at, known_events, looked_into
 from crest._audit.readings import FeaturesNotFiniteError, Readings, core_of
-from crest._audit.verdict import FEWEST, verdict_of
+from crest._audit.verdict import FEWEST
 from crest._audit.watch_row import WatchedEpoch
 from crest._audit.watch_table import table_of
 from crest._base.arguments import require
@@ -203,7 +204,7 @@ class Watch:
                 credit = credit_at(read, self._events) or _NO_CREDIT
         return WatchedEpoch(
             epoch=epoch,
-            verdict=verdict_of(tested, few=len(batch.signals) < FEWEST),
+            verdict="unclear" if len(batch.signals) < FEWEST else tested.verdict,
             exchange=tested,
             error=error,
             core_credit=share,
@@ -257,6 +258,7 @@ def _finite(answer: Callable[[Any], Tensor] | None) -> Callable[[Any], Any]:
 
     def checked(found: Any) -> Any:
         found = found if answer is None else answer(found)
+        found = torch.from_numpy(found) if isinstance(found, np.ndarray) else found
         if isinstance(found, Tensor) and not bool(torch.isfinite(found).all()):
             raise _NotFiniteError
         return found

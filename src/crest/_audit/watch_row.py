@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from crest._audit.verdict import AuditVerdict
-from crest.exchange.result import Exchange
+from crest.exchange.result import AuditVerdict, Exchange
 from crest.probes.result import CreditMeans
 
 AS_NUMBER: dict[AuditVerdict, float] = {"events": 1.0, "unclear": 0.0, "background": -1.0}

@@ -10,12 +10,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from crest._base.doors import door_leaving
-from crest._base.rng import scope
+from crest._base.rng import scope, undisturbed
 from crest._base.tensors import require_finite
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired, control_note
 from crest._repair.workshop import Fit, FitResultError, TriedModel, Workshop, measured
-from crest.exchange.candidates import Candidate
+from crest.exchange.candidates import Candidate, Choice
 from crest.exchange.rule import choose
 from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
@@ -93,67 +93,79 @@ def repair(
         >>> list(found.candidates), found.after.id_error < found.before.id_error
         (['as it is', 're-anchored'], True)
     """
-    pooling, head = pooling if isinstance(pooling, tuple) else (pooling, None)
+    pooling, head = pooling if isinstance(pooling, tuple | list) else (pooling, None)
     original = _checked(model, pooling, head, fit)
     wanted = _wanted(remedies, fit)
     settings = settings_of(exchange)
     seed = settings.seed
-    train_batches = as_batches(train_batches, "train_batches")
-    require_rereadable("train_batches", train_batches)
-    form, say = BatchForm(keys, channels_first), tell or _silent
-    notes: list[str] = []
-    if validation is None:
-        with scope(seed, "repair/reading"):
-            train_batches, validation = held_out(train_batches, form, seed)
-        notes.append(
-            "ID errors and shares are of a fifth of the training trajectories, held out of every training here. If the "
-            "model as it is was trained on them, its own ID error is too low."
+    # Even a loader that does not shuffle draws a number when it is opened: the user's generators stay as they were.
+    with undisturbed():
+        train_batches = as_batches(train_batches, "train_batches")
+        require_rereadable("train_batches", train_batches)
+        form, say = BatchForm(keys, channels_first), tell or _silent
+        notes: list[str] = []
+        if validation is None:
+            with scope(seed, "repair/reading"):
+                train_batches, validation = held_out(train_batches, form, seed)
+            notes.append(
+                "ID errors and shares are of a fifth of the training trajectories, held out of every training here. If the "
+                "model as it is was trained on them, its own ID error is too low."
+            )
+        first = _first(train_batches, form, seed)
+        _require_taken(original, first)
+        found: list[str] = []
+        channels_first = settled_axes(original, first, channels_first, longer=False, notes=found)
+        notes += [f"{_sentence(note)}. Pass channels_first= if that is wrong." for note in found]
+        yardstick = Yardstick(
+            validation=form.joined(validation, "validation", channels_first),
+            channels_first=channels_first,
+            error=error,
+            exchange=settings,
         )
-    first = _first(train_batches, form, seed)
-    _require_taken(original, first)
-    found: list[str] = []
-    channels_first = settled_axes(original, first, channels_first, longer=False, notes=found)
-    notes += [f"{_sentence(note)}. Pass channels_first= if that is wrong." for note in found]
-    yardstick = Yardstick(
-        validation=form.joined(validation, "validation", channels_first),
-        channels_first=channels_first,
-        error=error,
-        exchange=settings,
-    )
-    place = None if field is None else form.joined(field, "field", channels_first)
-    plain = TriedModel(model=original, row=measured(original, yardstick, time.perf_counter()))
-    if place is not None:
-        # What is wrong with the field is told before anything is trained.
-        yardstick.predictions(original, place)
-    workshop = Workshop(
-        model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
-        pooling=pooling, head=head, fit=fit,
-    )  # fmt: skip
-    answers = yardstick.predictions(original, yardstick.validation)
-    notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
-    _report(say, AS_IT_IS, plain)
-    tried, skipped = _tried(workshop, wanted, yardstick, say)
-    tried = {AS_IT_IS: plain, **tried}
-    choice = choose(
-        {name: Candidate(exchange=one.row.exchange, id_error=one.row.id_error) for name, one in tried.items()}
-    )
-    chosen = choice.name or AS_IT_IS
-    notes += [*workshop.notes, *tried[chosen].row.exchange.train_first(tried[chosen].row.id_error)]
-    notes += control_note(chosen, {name: one.row for name, one in tried.items()})
-    return Repaired(
-        model=tried[chosen].model,
-        name=chosen,
-        choice=choice,
-        candidates=_with_field(tried, yardstick, place, notes),
-        skipped=skipped,
-        notes=tuple(notes),
-        structure=tried[chosen].structure,
-        reanchored=next((one.reanchored for one in tried.values() if one.reanchored), None),
-    )
+        place = None if field is None else form.joined(field, "field", channels_first)
+        plain = TriedModel(model=original, row=measured(original, yardstick, time.perf_counter()))
+        # An error that is no error, such as a negative one, is told before anything is trained.
+        _candidate(plain.row)
+        if place is not None:
+            # What is wrong with the field is told before anything is trained.
+            yardstick.predictions(original, place)
+        workshop = Workshop(
+            model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
+            pooling=pooling, head=head, fit=fit,
+        )  # fmt: skip
+        answers = yardstick.predictions(original, yardstick.validation)
+        notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
+        _report(say, AS_IT_IS, plain)
+        tried, skipped = _tried(workshop, wanted, yardstick, say)
+        tried = {AS_IT_IS: plain, **tried}
+        choice = ruled({name: one.row for name, one in tried.items()})
+        chosen = choice.name or AS_IT_IS
+        notes += [*workshop.notes, *tried[chosen].row.exchange.train_first(tried[chosen].row.id_error)]
+        notes += control_note(chosen, {name: one.row for name, one in tried.items()})
+        return Repaired(
+            model=tried[chosen].model,
+            name=chosen,
+            choice=choice,
+            candidates=_with_field(tried, yardstick, place, notes),
+            skipped=skipped,
+            notes=tuple(notes),
+            structure=tried[chosen].structure,
+            reanchored=next((one.reanchored for one in tried.values() if one.reanchored), None),
+        )
 
 
 def _silent(_: str) -> None:
-    """Tell nobody."""
+    """Print nothing."""
+
+
+def ruled(rows: Mapping[str, MeasuredModel]) -> Choice:
+    """What the rule says of these candidates, of which one is the model as it is."""
+    return choose({name: _candidate(row) for name, row in rows.items()}, keep=AS_IT_IS)
+
+
+def _candidate(row: MeasuredModel) -> Candidate:
+    """What the rule is given of it; a ValueError for an error that is not 0 or more."""
+    return Candidate(exchange=row.exchange, id_error=row.id_error)
 
 
 def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None) -> nn.Module:
@@ -217,7 +229,8 @@ def _tried(
             continue
         say(f"{name}: {'training' if remedy.needs_fit else 'fitting the head again'}")
         try:
-            tried[name] = workshop.made(name, remedy, yardstick)
+            one = workshop.made(name, remedy, yardstick)
+            _candidate(one.row)
         except FitResultError:
             raise
         except Exception as failed:
@@ -226,7 +239,8 @@ def _tried(
                 skipped[name] += _IN_FRONT
             say(f"{name}: {skipped[name]}")
         else:
-            _report(say, name, tried[name])
+            tried[name] = one
+            _report(say, name, one)
     return tried, skipped
 
 

@@ -57,7 +57,7 @@ def control_note(name: str, candidates: Mapping[str, MeasuredModel]) -> list[str
     if CONTROL not in candidates or name == AS_IT_IS:
         return []
     if name == CONTROL:
-        return ["Training longer alone gives the lowest error: no remedy is better than more training."]
+        return ["No remedy is clearly better than training longer alone."]
     alone, chosen = candidates[CONTROL], candidates[name]
     found = (
         f"Training longer alone gives an error of {_shown(alone.exchanged_error)} on exchanged backgrounds (ID error "

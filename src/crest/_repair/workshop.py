@@ -14,6 +14,7 @@ from crest._repair.repaired import MeasuredModel
 from crest._repair.structure import Structure
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
+from crest.remedies.registry import REMEDIES
 from crest.remedies.remedy import Remedy, mask_argument
 from crest.strangers.batch import Batch
 from crest.strangers.batch_forms import BatchForm, ChangedBatches
@@ -28,7 +29,9 @@ _NO_POOLING = (
     "No pooling layer was found, and features and head do not fit: name the pooling layer, or the module whose output a line "
     "of `forward` pools, with pooling=."
 )
-_NO_HEAD = "No linear layer that reads the pooled vector as it is was found: name it with head=."
+_NO_HEAD = (
+    "No linear layer that reads the pooled vector as it is was found: name it with pooling=(layer, head)."
+)
 _NO_FIT = "It needs training: give your own as fit=."
 
 
@@ -107,7 +110,7 @@ class Workshop:
             if self.pooling is not None:
                 raise
             # The user named no layer, so it is no error of theirs.
-            self._no_pooling = f"{_NO_POOLING} What was found is of no use: {unknown}."
+            self._no_pooling = f"{_NO_POOLING} {unknown}."
             return
         if isinstance(found, Interface):
             self.interface = found
@@ -137,6 +140,8 @@ class Workshop:
         started = time.perf_counter()
         model, found = copy.deepcopy(self.model), None
         if remedy.needs_fit:
+            # A known remedy under a name of the user's is saved under its own, so that it loads by itself.
+            name = next((known for known, one in REMEDIES.items() if one is remedy), name)
             structure = self._structure(remedy, front=None if remedy.front is None else name)
             fronts = {} if remedy.front is None else {name: remedy.front(channels_first=self.channels_first)}
             model = self._trained(structure.build(model, fronts), remedy)

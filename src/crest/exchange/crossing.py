@@ -26,7 +26,8 @@ class Crossed:
     def __init__(self, signals: Signals, mask: StepMask | None, settings: ExchangeSettings) -> None:
         self.mask, self.dtype, self.what = mask, signals.dtype, settings.what
         self.background, self.transient = split(signals, settings.kind, mask, sigma=settings.sigma)
-        self.held = self.background if mask is None else _held(self.background, mask)
+        whole = settings.what == "background"
+        self.held = _held(self.background, mask) if whole and mask is not None else self.background
 
     def cells(self, pairs: Tensor) -> tuple[Tensor, ...]:
         """Transients of the first of each pair on the background of the second, or on what is exchanged of it."""

@@ -2,8 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 Interval = tuple[float, float]
+AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
+"""What the prediction of a model follows."""
+
+# our choice: docs/choices.md#audit
+FOLLOWS = 0.8
+MOSTLY = 0.5
 
 # our choice: docs/choices.md#learnt
 LEARNT = 0.8
@@ -65,6 +72,21 @@ class Exchange:
     def varies(self) -> bool:
         """Whether the prediction varied at all."""
         return not math.isnan(self.transient)
+
+    @property
+    def verdict(self) -> AuditVerdict:
+        """What the prediction follows: the one reading of the shares, for audit, watch and the rule.
+
+        Events: 0.8 of the variance or more follows the transient. Background: less does, and no more than half follows
+        both together. The whole interval must agree; else it is unclear, as it is if predictions do not vary.
+        """
+        low, high = self.transient_interval
+        if not self.varies:
+            return "unclear"
+        if low >= FOLLOWS:
+            return "events"
+        # Mostly both together, such as a load that scales the event: that may be right to read.
+        return "background" if high < FOLLOWS and self.interaction <= MOSTLY else "unclear"
 
     def learnt(self, error: float) -> bool:
         """Whether a model with this error on data as in training has learnt its task: a fifth below a constant answer."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from torch import Tensor
 
+from crest._base.arguments import require_choice
 from crest._base.doors import door_leaving
 from crest._base.tensors import as_per_trajectory, require_tensor
 from crest.exchange.candidates import Candidate, Choice, JudgedCandidate
@@ -28,22 +29,26 @@ def choose(
     inputs: Tensor | None = None,
     *,
     targets: Tensor | None = None,
+    keep: str | None = None,
     mask: Tensor | None = None,
     conditions: Iterable[Hashable] | Tensor | None = None,
     error: ErrorOf = rmse_or_error_rate,
     exchange: ExchangeSettings | None = None,
 ) -> Choice:
-    """The candidate with the lowest error on exchanged backgrounds; of those within a fifth of it, the lowest ID error.
+    """The candidate with the lowest error on exchanged backgrounds; the model as it is if that reads the events.
 
-    An exchange test of a hundred trajectories cannot tell such errors apart. Of equal ID errors the first given wins. The
-    rule cannot tell, and chooses none, if no candidate is a tenth below the error of a constant prediction. No label of
-    the field is used.
+    In this order. The candidate `keep` is kept if its prediction follows the events, by the verdict of `crest.audit`: what
+    is not broken is not repaired. Else the error on exchanged backgrounds decides. Candidates within a fifth of the lowest
+    count as equal, because an exchange test of a hundred trajectories cannot tell them apart; of these the lowest ID error
+    wins, and of equal ones the first given. The rule cannot tell, and chooses none, if no candidate is a tenth below the
+    error of a constant prediction. No label of the field is used.
 
     Args:
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
             and ID error.
         inputs: (N, T, C), as in training, for the exchange test; not needed if all tests are done.
         targets: (N,), of the inputs.
+        keep: name of the candidate that is there already, the model as it is, if there is one.
         mask: (N, T), True where a step is valid.
         conditions: (N,), the condition of each trajectory (a load, a machine). With them each candidate's error
             under its worst condition is shown beside; the rule does not use it.
@@ -63,6 +68,8 @@ def choose(
     """
     settings = settings_of(exchange)
     known = _known(candidates)
+    if keep is not None:
+        require_choice("keep", keep, known)
     untested = [name for name, one in known.items() if one.exchange is None]
     needs = (
         ([f"the exchange test of {untested[0]!r}"] if untested else [])
@@ -77,9 +84,10 @@ def choose(
 
     def tested(name: str) -> Exchange:
         one = known[name]
-        if one.exchange is not None or one.function is None or inputs is None:
-            assert one.exchange is not None
+        if one.exchange is not None:
             return one.exchange
+        assert one.function is not None
+        assert inputs is not None
         try:
             return exchange_test(
                 one.function, inputs, mask=mask, targets=targets, error=error, exchange=settings
@@ -101,7 +109,7 @@ def choose(
             for name, one in known.items()
             if one.function is not None
         }
-    return _ruled(known, tests, by_condition)
+    return _ruled(known, tests, by_condition, keep)
 
 
 def _known(
@@ -150,6 +158,7 @@ def _ruled(
     known: Mapping[str, Candidate],
     tests: Mapping[str, Exchange],
     by_condition: Mapping[str, Mapping[Hashable, float]],
+    keep: str | None,
 ) -> Choice:
     """The rule itself."""
     errors = {name: float(one.exchanged_error or 0.0) for name, one in tests.items()}
@@ -159,12 +168,15 @@ def _ruled(
     }
     lowest = min(errors, key=lambda name: errors[name])
     near = [name for name in errors if better[name] and errors[name] <= NEAR * errors[lowest]]
-    best = min(near, key=lambda name: known[name].id_error, default=None)
-    if best is not None:
-        reason = "It has the lowest error on exchanged backgrounds" + (
-            "."
-            if len(near) == 1
-            else f", with {len(near) - 1} more within a fifth of it, and the lowest ID error of these."
+    sound = keep if keep is not None and better[keep] and tests[keep].verdict == "events" else None
+    best = sound or min(near, key=lambda name: known[name].id_error, default=None)
+    if sound is not None:
+        reason = "Its prediction follows the events, so there is nothing to repair."
+    elif best is not None:
+        reason = (
+            "It has the lowest error on exchanged backgrounds."
+            if best == lowest
+            else "Its error on exchanged backgrounds is within a fifth of the lowest, and of these it has the lowest ID error."
         )
     elif not any(tests[name].learnt(one.id_error) for name, one in known.items()):
         reason = (
@@ -180,13 +192,13 @@ def _ruled(
     def said(name: str) -> str:
         if not better[name]:
             return "no better than a constant"
-        if name == best:
-            return (
-                "lowest exchanged error"
-                if name == lowest
-                else "lowest ID error near the lowest exchanged error"
-            )
-        return "a higher ID error" if name in near else "a higher exchanged error"
+        if sound is not None:
+            return "follows the events" if name == sound else "not needed"
+        if name == lowest:
+            return "lowest exchanged error"
+        if name not in near:
+            return "a higher exchanged error"
+        return "lowest ID error near the lowest exchanged error" if name == best else "a higher ID error"
 
     return Choice(
         name=best,

@@ -10,7 +10,8 @@ from crest.lab.runs.record import Shares
 from crest.lab.runs.spec import RunSpec
 from evidence_made import Numbers, claims, found, shown
 
-# ID error, OOD error and transient share by readout and remedy: exchange follows the transient at a fair price.
+# ID error, OOD error and transient share by readout and remedy; what does not follow the transient, and a tenth, is the error on
+# exchanged backgrounds. CREST has the lowest.
 NUMBERS = {
     ("scored_attention", "none"): Numbers(id=0.10, ood=0.80, transient=0.2, again=(0.2, 0.5, 0.6)),
     ("scored_attention", "high_pass"): Numbers(id=0.11, ood=0.60, transient=0.4),
@@ -30,30 +31,33 @@ def changed(**changes: Numbers) -> Callable[[RunSpec], Numbers]:
     return lambda spec: changes.get(f"{spec.readout}_{spec.remedy}") or usual(spec)
 
 
-def test_the_rule_picks_by_share_and_id_error_alone() -> None:
+def test_the_rule_picks_by_exchanged_errors_and_id_errors_alone() -> None:
     there = shown(REMEDIES_EXPERIMENT, usual)
     rule = next(table for table in there.tables if table.name == "rule")
-    assert {row[1] for row in rule.rows} == {"exchange"}
+    assert {row[1] for row in rule.rows} == {"CREST"}
     row = rule.rows[0]
-    assert row[2:] == ("0.800", "0.310", "−61 %", "CREST", "0.300", "+3 %", f"{len(TEN_PLACES[0].seeds)}")
+    assert row[2:] == ("0.800", "0.300", "−62 %", "CREST", "0.300", "+0 %", f"{len(TEN_PLACES[0].seeds)}")
     starred = [row[:2] for row in there.tables[0].rows if row[1].endswith("*")]
-    assert starred == [(place.name, "exchange *") for place in TEN_PLACES]
+    assert starred == [(place.name, "CREST *") for place in TEN_PLACES]
+
+
+def test_plain_attention_that_reads_the_events_is_kept() -> None:
+    sound = dataclasses.replace(NUMBERS["scored_attention", "none"], transient=0.85)
+    rule = shown(REMEDIES_EXPERIMENT, changed(scored_attention_none=sound)).tables[1]
+    assert (rule.name, {row[1] for row in rule.rows}) == ("rule", {"attention"})
 
 
 def test_every_claim_holds_on_numbers_that_are_good() -> None:
     judged = claims(REMEDIES_EXPERIMENT, usual)
-    assert [claim.verdict for claim in judged] == ["holds"] * 8
-    assert judged[0].measured.startswith("worst: −61.3 %")
-    assert judged[3].measured == "exchange: −61.3 % on SG-Drive, CNN"
-    assert judged[4].measured.startswith("median −62.5 %, worst −62.5 %")
-    # The made-up shares are the same with spectra exchanged.
-    assert judged[5].measured.startswith("median −61.3 %, worst −61.3 %")
-    for claim, exchanged in zip(judged[6:], ("backgrounds", "spectra"), strict=True):
+    assert [claim.verdict for claim in judged] == ["holds"] * 6
+    assert judged[0].measured.startswith("worst: −62.5 %")
+    assert judged[3].measured == "CREST: −62.5 % on SG-Drive, CNN"
+    for claim, exchanged in zip(judged[4:], ("backgrounds", "spectra"), strict=True):
         assert claim.measured.startswith("rank correlation 0.9")
         assert f"exchanged {exchanged} 0.9" in claim.measured
 
 
-def test_the_rule_goes_by_spectra_and_whole_backgrounds_stand_beside() -> None:
+def test_the_rule_goes_by_spectra() -> None:
     """With spectra CREST alone follows the transient, with whole backgrounds exchange alone, which also errs least on them."""
 
     def shared(shares: Shares, follows: bool) -> Shares:
@@ -68,11 +72,9 @@ def test_the_rule_goes_by_spectra_and_whole_backgrounds_stand_beside() -> None:
             one, **{way: shared(getattr(one, way), follows) for way, follows in ways.items()}
         )
     there = REMEDIES_EXPERIMENT.show(Found(REMEDIES_EXPERIMENT.runs, records, {}))
-    picks = {table.name: {row[1] for row in table.rows} for table in there.tables[:4]}
+    picks = {table.name: {row[1] for row in table.rows} for table in there.tables}
     assert picks["rule"] == {"CREST"}
-    assert picks["backgrounds"] == picks["exchanged"] == {"exchange"}
-    assert there.claims[3].measured.startswith("exchange: ")
-    assert there.claims[5].measured.startswith("median −62.5 %")
+    assert there.claims[3].measured.startswith("CREST: ")
 
 
 def test_models_that_were_not_measured_with_spectra_are_a_hole() -> None:
@@ -88,7 +90,7 @@ def test_models_that_were_not_measured_with_spectra_are_a_hole() -> None:
 
 def test_a_pick_that_is_worse_somewhere_is_told() -> None:
     def rule(spec: RunSpec) -> Numbers:
-        worse = (spec.system, spec.encoder) == ("impact", "gru") and spec.remedy == "exchange"
+        worse = (spec.system, spec.encoder) == ("impact", "gru") and spec.readout == "crest"
         return dataclasses.replace(usual(spec), ood=0.9) if worse else usual(spec)
 
     never = claims(REMEDIES_EXPERIMENT, rule)[0]
@@ -97,14 +99,17 @@ def test_a_pick_that_is_worse_somewhere_is_told() -> None:
 
 
 def test_where_the_rule_cannot_tell_the_model_stays() -> None:
-    low = dict.fromkeys(("transient",), 0.3)
+    low = dict.fromkeys(("transient",), 0.15)
     rule = changed(
         # The lowest ID error, which decides nothing here.
-        scored_attention_jitter=dataclasses.replace(NUMBERS["scored_attention", "jitter"], id=0.05),
+        scored_attention_jitter=dataclasses.replace(NUMBERS["scored_attention", "jitter"], id=0.05, **low),
+        scored_attention_high_pass=dataclasses.replace(NUMBERS["scored_attention", "high_pass"], **low),
         crest_none=dataclasses.replace(NUMBERS["crest", "none"], **low),
         crest_exchange=dataclasses.replace(NUMBERS["crest", "exchange"], **low),
         scored_attention_exchange=dataclasses.replace(NUMBERS["scored_attention", "exchange"], **low),
-        scored_attention_none=dataclasses.replace(NUMBERS["scored_attention", "none"], again=(0.2, 0.5, 0.1)),
+        scored_attention_none=dataclasses.replace(
+            NUMBERS["scored_attention", "none"], again=(0.2, 0.5, 0.1), **low
+        ),
     )
     table = next(table for table in shown(REMEDIES_EXPERIMENT, rule).tables if table.name == "rule")
     assert {row[1] for row in table.rows} == {"attention (cannot tell)"}

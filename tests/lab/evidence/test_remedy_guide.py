@@ -18,7 +18,13 @@ PLACES = (*TEN_PLACES, *BEARING_PLACES, *HARD_PLACES)
 
 
 def outcome(seen: float, unseen: float, transient: float) -> ModelOutcome:
-    shares = Shares(transient=transient, background=1 - transient, interaction=0.0, background_alone=0.0)
+    shares = Shares(
+        transient=transient,
+        background=1 - transient,
+        interaction=0.0,
+        background_alone=0.0,
+        exchanged_error=1.1 - transient,
+    )
     return ModelOutcome(id=seen, ood=unseen, shares=shares)
 
 

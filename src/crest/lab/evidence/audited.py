@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crest._audit.verdict import FOLLOWS, AuditVerdict, verdict_of
+from crest.exchange.result import FOLLOWS, AuditVerdict
 from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.names import named
@@ -99,7 +99,7 @@ def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
             way=way,
             seed=seed,
             outcome=one,
-            verdict=verdict_of(as_exchange(seen_by_spectra(one).shares)),
+            verdict=as_exchange(seen_by_spectra(one).shares).verdict,
         )
         for way, seed, one in models
         if one.spectral is not None

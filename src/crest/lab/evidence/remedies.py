@@ -186,7 +186,9 @@ def _show(found: Found) -> Shown:
         tables=(
             table,
             rule_table(
-                "rule", "What the rule picks: the lowest error on exchanged backgrounds", picks.values()
+                "rule",
+                "What the rule picks: attention if that reads the events, else the lowest error on exchanged backgrounds",
+                picks.values(),
             ),
             limits,
             *guide_tables(seen, list(picks.values())),

@@ -70,7 +70,7 @@ class Picked:
 def picked(place: RemedyPlace, models: RemedyModels) -> Picked:
     """What `crest.choose` picks, from the means over seeds."""
     means = {name: mean_of(by_seed) for name, by_seed in models.items()}
-    choice = choose({name: (as_exchange(one.shares), one.id) for name, one in means.items()})
+    choice = choose({name: (as_exchange(one.shares), one.id) for name, one in means.items()}, keep=PLAIN)
     return Picked(place=place, means=means, chosen=choice.name, seeds=len(models[PLAIN]))
 
 

@@ -3,10 +3,10 @@
 import dataclasses
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from crest.exchange.result import Exchange
+from crest.exchange.result import Exchange, Interval
 from crest.exchange.settings import ExchangeSettings
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
@@ -194,6 +194,7 @@ def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
             background_alone=statistics.fmean(one.background_alone for one in shares),
             moved=_mean_known(one.moved for one in shares),
             exchanged_error=_mean_known(one.exchanged_error for one in shares),
+            transient_interval=_mean_interval([one.transient_interval for one in shares]),
         ),
     )
 
@@ -222,6 +223,15 @@ def as_exchange(shares: Shares, constant_error: float = 1.0) -> Exchange:
         moved=math.nan if shares.moved is None else shares.moved,
         moved_interval=shares.moved_interval or (math.nan, math.nan),
     )
+
+
+def _mean_interval(intervals: Sequence[Interval | None]) -> Interval | None:
+    """The mean of both ends, as the interval of one model; None where one is not known."""
+    known = [one for one in intervals if one is not None]
+    if len(known) < len(intervals):
+        return None
+    low, high = zip(*known, strict=True)
+    return statistics.fmean(low), statistics.fmean(high)
 
 
 def _mean_known(values: Iterable[float | None]) -> float | None:

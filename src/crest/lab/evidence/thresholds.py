@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from crest._audit.verdict import FOLLOWS
+from crest.exchange.result import FOLLOWS
 from crest.lab.evidence.remedy_runs import ModelOutcome
 from crest.lab.evidence.shown import Table
 from crest.lab.runs.record import Shares
