@@ -150,7 +150,7 @@ def repaired() -> bytes:
     from doors_made import model  # noqa: PLC0415
 
     structure = Structure(
-        front="level", channels_first=True, pooling="2", layout="channels_first", keepdim=True
+        front="AC coupling", channels_first=True, pooling="2", layout="channels_first", keepdim=True
     )
     with tempfile.TemporaryDirectory() as folder:
         save_weights(Path(folder), structure.build(model()), structure, {})
