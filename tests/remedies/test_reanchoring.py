@@ -10,6 +10,7 @@ from crest.lab.model import make_model
 from crest.readouts import CrestReadout
 from crest.remedies.reanchoring import CANDIDATE_BUDGETS, PENALTIES
 from crest.remedies.ridge import fit_ridge
+from pooled_in_a_line import Overwriting, Strided, made
 
 
 class Net(nn.Module):
@@ -379,3 +380,29 @@ def test_features_that_the_model_overwrites_later_were_caught_before() -> None:
     x, y = data()
     torch.manual_seed(1000)
     assert reanchored(Overwriting(), batches(x, y)).error == reanchored(net(), batches(x, y)).error
+
+
+@pytest.mark.parametrize("kind", [Strided, Overwriting])
+def test_the_head_is_fitted_on_what_the_repaired_model_pools(kind: type[nn.Module]) -> None:
+    x, y = data(60)
+    model, given = made(kind), x[..., :1].mT
+    found = crest.reanchor(model, batches(given, y), pooling="second", head="head", budgets=(0.1,))
+    with torch.no_grad():
+        error = float((model(given) - y).square().mean().sqrt())
+    assert 0.5 * found.error < error < found.error
+    assert model.head.crest_implant.interface.activation == "relu"
+
+
+def test_an_activation_in_place_changes_nothing() -> None:
+    x, y = data()
+    given = x[..., :1].mT
+    found, models = [], [made(kind) for kind in (Strided, Overwriting)]
+    for model in models:
+        found.append(crest.reanchor(model, batches(given, y), pooling="second", head="head"))
+    assert found[0] == found[1]
+    assert torch.equal(models[0](given), models[1](given))
+    credits = [
+        crest.audit(made(kind), (given, y), channels_first=True).core_credit for kind in (Strided, Overwriting)
+    ]
+    assert credits[0] is not None
+    assert credits[0] == credits[1]

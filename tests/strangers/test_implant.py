@@ -94,6 +94,37 @@ def test_what_stands_in_the_padding_does_not_matter() -> None:
     torch.testing.assert_close(model(noisy, mask), model(RAGGED, mask))
 
 
+class InPlace(Strided):
+    """An activation that gives something else the second time."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        f = nn.functional.silu(self.second(self.first(x)), inplace=True)
+        return self.head(f.mean(-1)).squeeze(1)
+
+
+class Tuple(State):
+    """Steps that come in a tuple, and are changed there."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.lstm(x.mT)[0].mul_(2.0).tanh_().mean(1))
+
+
+@pytest.mark.parametrize("kind", [InPlace, Tuple])
+def test_features_are_taken_before_the_model_writes_over_them(kind: type[nn.Module]) -> None:
+    model = made(kind)
+    found = found_in(model)
+    implant_readout(model, crest.MeanReadout(), found)
+    if kind is InPlace:
+        assert found.activation == "silu"
+        torch.testing.assert_close(model(X), made(InPlace)(X))
+        model.train()(X).sum().backward()
+        assert model.first.weight.grad.abs().sum() > 0
+    else:
+        torch.testing.assert_close(model(X), nn.functional.linear(
+            model.lstm(X.mT)[0].mean(1), model.head.weight, model.head.bias
+        ))  # fmt: skip
+
+
 def test_a_class_token_is_not_pooled() -> None:
     model = made(Classified)
     found = found_in(model)

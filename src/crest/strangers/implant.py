@@ -11,7 +11,7 @@ from crest.readouts.base import Readout
 from crest.strangers.interface import Interface
 from crest.strangers.lengths import valid_at
 from crest.strangers.model import part_at
-from crest.strangers.series import one_vector, series_of
+from crest.strangers.series import copy_of, one_vector, series_of
 from crest.strangers.signature import argument_names, length_argument, require_valid_steps, step_argument
 
 _NAME = "crest_implant"
@@ -98,7 +98,9 @@ class Implant(nn.Module):
             # Outside of a call of the whole model there is nothing to pool for.
             return
         called["count"] += 1
-        called["taken"] = output
+        # A copy, as the finder and `captured` have it: the next line may write over the features, such as a ReLU in place. Whether
+        # one will cannot be known here, and the readout makes more copies than this one.
+        called["taken"] = copy_of(output)
 
     def _give(self, _: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         called, names = self._call.__dict__, self.interface

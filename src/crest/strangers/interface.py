@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from crest._base.arrays import Features, Pooled
 from crest.strangers.batch import Batch
 from crest.strangers.model import StrangerModel, part_at
-from crest.strangers.series import Axes, axes_of, one_vector, series_of
+from crest.strangers.series import Axes, axes_of, copy_of, one_vector, series_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,8 +279,9 @@ def _watched(model: nn.Module) -> Iterator[list[_ModuleCall]]:
 
     def hook(name: str) -> Callable[..., None]:
         def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+            # Copies, as in `calls_of`: an activation that works in place would hide itself, and what it was given.
             given = next((part.detach() for part in inputs if isinstance(part, Tensor)), None)
-            seen.append(_ModuleCall(name, given, series_of(output)[0], type(module)))
+            seen.append(_ModuleCall(name, copy_of(given), copy_of(series_of(output)[0]), type(module)))
 
         return keep
 

@@ -17,6 +17,7 @@ from crest.probes.batches import BATCH, batches_of, evaluating, in_batches
 from crest.strangers.batch import Batch
 from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.strangers.lengths import lengths_of
+from crest.strangers.series import copy_of
 from crest.strangers.signature import (
     length_argument,
     require_valid_steps,
@@ -183,8 +184,7 @@ def calls_of(layer: nn.Module) -> Iterator[list[LayerCall]]:
 
     def keep(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
         # Copies: a layer that works in place would change what is compared later.
-        copied = tuple(part.clone() if isinstance(part, Tensor) else part for part in inputs)
-        seen.append(LayerCall(copied, named, output.clone() if isinstance(output, Tensor) else output))
+        seen.append(LayerCall(copy_of(inputs), named, copy_of(output)))
 
     handle = layer.register_forward_hook(keep, with_kwargs=True)
     try:
