@@ -406,3 +406,19 @@ def test_an_activation_in_place_changes_nothing() -> None:
     ]
     assert credits[0] is not None
     assert credits[0] == credits[1]
+
+
+def test_a_mask_that_the_repaired_model_would_not_know_is_refused() -> None:
+    class Unnamed(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pool = nn.Identity()
+
+        def forward(self, x: Tensor, m: Tensor | None = None) -> Tensor:
+            return self.head(self.encoder(x).mean(1))
+
+    x, y = data()
+    mask = torch.arange(120).expand(40, 120) < 100
+    with pytest.raises(ValueError, match=r"^mask of batches must be of torch.bool, .* got torch.float32"):
+        reanchored(Unnamed(), batches(x, y, mask.float()), pooling="encoder")
+    assert reanchored(Unnamed(), batches(x, y, mask), pooling="encoder").error > 0

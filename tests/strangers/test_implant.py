@@ -94,6 +94,38 @@ def test_what_stands_in_the_padding_does_not_matter() -> None:
     torch.testing.assert_close(model(noisy, mask), model(RAGGED, mask))
 
 
+class Timed(nn.Module):
+    """Its second argument is the time of each step, or flags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.head = nn.Conv1d(1, WIDTH, 5, padding=2), nn.Linear(WIDTH, 1)
+
+    def forward(self, x: Tensor, time: Tensor | None = None) -> Tensor:
+        return self.head(self.encoder(x).mean(-1))
+
+
+class Padded(Timed):
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return super().forward(x)
+
+
+def test_a_second_argument_that_is_no_mask_says_nothing_of_steps() -> None:
+    model = with_crest(Timed)
+    time = torch.linspace(-1, 1, 60).clamp(min=0).expand(4, 60)
+    assert torch.equal(model(X, time), model(X))
+    assert torch.equal(model(X, time=time), model(X))
+    # Flags of every step are a mask under any name.
+    assert not torch.equal(model(X, time > 0), model(X))
+
+
+@pytest.mark.parametrize("kind", [Timed, Padded])
+def test_a_mask_with_other_axes_is_refused(kind: type[nn.Module]) -> None:
+    model, mask = with_crest(kind), torch.ones(4, 1, 60, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r" must have shape \(B, T\) = \(4, 60\), got \(4, 1, 60\)"):
+        model(X, mask)
+
+
 class InPlace(Strided):
     """An activation that gives something else the second time."""
 

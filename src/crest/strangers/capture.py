@@ -63,6 +63,11 @@ def captured(
                         f"{argument} must name a layer that the model calls once, got {path!r}: {len(calls)} calls"
                     )
             if isinstance(slot, Implant):
+                if mask is not None and not slot.reads(mask):
+                    raise ValueError(
+                        "mask of batches must be of torch.bool, or the model must name the argument that takes it `mask`, got "
+                        f"{mask.dtype}: CREST would pool the padding"
+                    )
                 features, own_mask = slot.steps_of(pooled[0].output, mask)
                 answers = read[0].output.reshape(len(features), -1)
             else:

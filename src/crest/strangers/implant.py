@@ -12,7 +12,13 @@ from crest.strangers.interface import Interface
 from crest.strangers.lengths import valid_at
 from crest.strangers.model import part_at
 from crest.strangers.series import copy_of, one_vector, series_of
-from crest.strangers.signature import argument_names, length_argument, require_valid_steps, step_argument
+from crest.strangers.signature import (
+    argument_names,
+    is_mask,
+    length_argument,
+    require_valid_steps,
+    step_argument,
+)
 
 _NAME = "crest_implant"
 """Under this name the head holds the implant, so that readout and running averages are in the model's state."""
@@ -73,6 +79,11 @@ class Implant(nn.Module):
         if valid is not None:
             valid = valid_at(valid, features.shape[1], self.interface.rate)
         return features, valid
+
+    def reads(self, mask: Tensor) -> bool:
+        """Whether it will know a mask (B, T) like this one for a mask when the model is called with it."""
+        rows, steps = mask.shape
+        return self._by_length or (self._place > 0 and is_mask(mask, self._argument, (rows, steps)))
 
     def attach(self, model: nn.Module) -> None:
         """Register the hooks; once for each implant, since copies bring theirs along."""
@@ -137,8 +148,13 @@ class Implant(nn.Module):
         if self._by_length:
             lengths = torch.as_tensor(given, device=signals.device)
             return torch.arange(steps, device=signals.device) < lengths.unsqueeze(1)
-        if not isinstance(given, Tensor) or given.shape != (len(signals), steps):
+        if not is_mask(given, self._argument, (len(signals), steps)):
             return None
+        if given.shape != (len(signals), steps):
+            raise ValueError(
+                f"{self._argument} must have shape (B, T) = {(len(signals), steps)}, got {tuple(given.shape)}: the readout in front of "
+                f"{self.interface.head!r} would pool the padding"
+            )
         require_valid_steps(self._argument)
         return given.to(signals.device) != 0
 
