@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from crest.readouts.base import Readout
 from crest.strangers.batch import Batch
 from crest.strangers.implant import Implant
-from crest.strangers.interface import Interface, InterfaceError, find_interface
+from crest.strangers.interface import Interface, InterfaceError, find_interface, watched
 from crest.strangers.model import LayerCall, StrangerModel, calls_of, find_channels_first
 from crest.strangers.slot import Convention, Layout, PoolingSlot
 
@@ -19,7 +19,6 @@ _ALL = (
     Convention("channels_last", True),
     Convention("channels_first", True),
 )
-_A_LINE = "if a line of `forward` pools what it gives, pass a batch as sample=, and the readout is put in front of the head"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +72,8 @@ def find_place(
     """
     if batch.channels_first is None:
         batch = replace(batch, channels_first=find_channels_first(model, batch.inputs, batch.mask) or False)
-    stranger, found = StrangerModel(model, bool(batch.channels_first)), known_pooling(model)
+    stranger = StrangerModel(model, bool(batch.channels_first))
+    found = known_pooling(stranger, batch)
     refused: ValueError | None = None
     if path is not None or found is not None:
         try:
@@ -90,13 +90,19 @@ def find_place(
         raise ValueError(f"{refused}; nor does a readout fit between it and a head: {unknown}") from unknown
 
 
-def known_pooling(model: nn.Module) -> str | None:
-    """The path of the one layer that is known to pool; None where there is none, or more than one.
+def known_pooling(stranger: StrangerModel, batch: Batch) -> str | None:
+    """The path of the one layer that is known to pool; None if there is none, or more than one.
+
+    A layer does not count if the model goes on with steps behind it: that of a gate, as in squeeze-and-excite blocks.
 
     Example:
-        >>> known_pooling(nn.Sequential(nn.Conv1d(1, 8, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten()))
+        >>> import torch
+        >>> model = nn.Sequential(nn.Conv1d(1, 8, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten())
+        >>> known_pooling(StrangerModel(model), Batch(torch.randn(2, 1, 50)))
         '1'
     """
+    model, few = stranger.model, batch.first(2)
+    assert isinstance(model, nn.Module)
     parts = dict(model.named_modules(remove_duplicate=False))
     inside = tuple(f"{name}." for name, part in parts.items() if isinstance(part, PoolingSlot))
     found = [
@@ -104,6 +110,13 @@ def known_pooling(model: nn.Module) -> str | None:
         for name, part in parts.items()
         if name and is_known_pooling(part) and not name.startswith(inside)
     ]
+    if found:
+        with stranger.quiet(), watched(model) as calls:
+            stranger.raw(few.inputs, few.mask)
+        # A pooled vector may keep an axis of length one; steps have two that are longer.
+        steps = [call.output is not None and min(call.output.shape[1:]) > 1 for call in calls]
+        gates = {call.name for place, call in enumerate(calls) if any(steps[place + 1 :])}
+        found = [name for name in found if name not in gates]
     return found[0] if len(found) == 1 else None
 
 
