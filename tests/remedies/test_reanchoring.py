@@ -112,6 +112,19 @@ def test_the_encoder_runs_twice_at_most() -> None:
     assert model.runs == 3
 
 
+def test_the_batches_are_read_twice_and_not_begun_for_nothing() -> None:
+    class Counted(list[Any]):
+        begun = 0
+
+        def __iter__(self) -> Any:
+            self.begun += 1
+            return super().__iter__()
+
+    given = Counted(batches(*data()))
+    reanchored(net(), given)
+    assert given.begun == 2
+
+
 def test_every_budget_learns_the_run_up() -> None:
     x, y = data()
     x[:, :6] += 3.0 * torch.exp(-torch.arange(6.0)).unsqueeze(1)

@@ -1,7 +1,7 @@
 """Repair without training the encoder: CREST on its features, the head fitted again in closed form."""
 
 import contextlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -88,7 +88,7 @@ def reanchor(
         got = "one without" if isinstance(linear, nn.Linear) else type(linear).__name__
         raise ValueError(f"head must name a torch.nn.Linear with a bias, got {head!r}: {got}")
     batches = as_batches(batches)
-    if iter(batches) is batches:
+    if isinstance(batches, Iterator):
         raise ValueError("batches must be a list or a DataLoader, which can be read twice, got an iterator")
     for name, values in (("budgets", budgets), ("penalties", penalties)):
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):

@@ -154,7 +154,8 @@ def require_rereadable(argument: str, batches: object) -> None:
     """
     if not isinstance(batches, Iterable) or isinstance(batches, Tensor | Mapping | str):
         got = type(batches).__name__
-    elif iter(batches) is batches:
+    elif isinstance(batches, Iterator):
+        # Not `iter(batches) is batches`: to ask a loader for an iterator draws from torch's generator, and may start its workers.
         got = "an iterator"
     else:
         return
