@@ -103,7 +103,7 @@ class BatchForm:
         found = [self.parts(batch, argument) for batch in as_batches(batches, argument)]
         if sum(map(len, found)) < 2:
             raise ValueError(f"{argument} must hold two trajectories or more, got {sum(map(len, found))}")
-        whole = replace(join_batches(found, argument), channels_first=channels_first)
+        whole = join_batches(found, argument).with_axes(channels_first, argument)
         whole = whole.to(torch.device("cpu"), whole.inputs.dtype).checked(f" of {argument}")
         return replace(whole, inputs=whole.signals, channels_first=False)
 

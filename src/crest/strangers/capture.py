@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from crest._base.arrays import Features, StepFlags
-from crest.strangers.batch import BatchKeys, read_batch
+from crest.strangers.batch import BatchKeys
+from crest.strangers.batch_forms import BatchForm
 from crest.strangers.implant import Implant
-from crest.strangers.model import LayerCall, StrangerModel, calls_of, part_at
+from crest.strangers.model import LayerCall, StrangerModel, calls_of, find_channels_first, part_at
 from crest.strangers.slot import PoolingSlot
 
 
@@ -49,14 +50,20 @@ def captured(
         slot: the readout to come, in the pooling layer's calling convention; or an implant, and then `pooling` gives the features.
         keys: of inputs, targets and mask in dicts; the usual names unless given.
     """
-    stranger = StrangerModel(model)
+    stranger, form = StrangerModel(model), BatchForm(keys)
+    axes = slot.interface.channels_first if isinstance(slot, Implant) else None
     pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
     with stranger.quiet(), calls_of(pools) as pooled, calls_of(heads) as read:
         for batch in batches:
-            inputs, targets, mask = _parts(batch, keys)
+            found = form.parts(batch, "batches")
+            if axes is None and found.lengths is not None:
+                axes = find_channels_first(model, found)
+            found = found if axes is None else found.with_axes(axes)
+            assert found.targets is not None
+            mask = found.mask
             pooled.clear()
             read.clear()
-            answer = stranger.raw(inputs, mask)
+            answer = stranger.raw(found.inputs, mask)
             for argument, path, calls in (("pooling", pooling, pooled), ("head", head, read)):
                 if len(calls) != 1:
                     raise ValueError(
@@ -79,16 +86,7 @@ def captured(
                     )
                 answers = _answers(pooled[0], read[0], len(features))
             direct = not isinstance(answer, Tensor) or _same(answer, answers)
-            yield InnerBatch(features, own_mask, targets, answers, direct)
-
-
-def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    found = read_batch(batch, keys=keys)
-    if found.targets is None:
-        raise ValueError(
-            "batches must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
-        )
-    return found.inputs, found.targets, found.mask
+            yield InnerBatch(features, own_mask, found.targets, answers, direct)
 
 
 def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:

@@ -4,7 +4,7 @@ import contextlib
 import difflib
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,7 +109,7 @@ class StrangerModel:
         device, precision = place_of(self.model)
         if device is not None:
             batch = batch.to(device, precision or batch.inputs.dtype)
-        batch = replace(batch, channels_first=self.channels_first).checked()
+        batch = batch.with_axes(self.channels_first).checked()
         empty = (~batch.valid.any(1)).nonzero()
         if len(empty):
             raise ValueError(
@@ -213,13 +213,14 @@ def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
     return model.get_submodule(path)
 
 
-def find_channels_first(model: nn.Module, inputs: Tensor, mask: Tensor | None = None) -> bool | None:
+def find_channels_first(model: nn.Module, batch: Batch) -> bool | None:
     """Whether the model takes (B, C, T), by how many channels its first layer takes; None where that does not tell.
 
     Example:
-        >>> import torch
-        >>> find_channels_first(nn.Conv1d(2, 8, 5), torch.randn(4, 2, 50)), find_channels_first(nn.LSTM(2, 8), torch.randn(4, 50, 2))
-        (True, False)
+        >>> find_channels_first(nn.Conv1d(2, 8, 5), Batch(torch.randn(4, 2, 50)))
+        True
+        >>> find_channels_first(nn.LSTM(2, 8), Batch(torch.randn(4, 50, 2)))
+        False
     """
     first: list[int] = []
     with evaluating(model), contextlib.ExitStack() as hooks:
@@ -228,8 +229,13 @@ def find_channels_first(model: nn.Module, inputs: Tensor, mask: Tensor | None = 
             if channels is not None:
                 handle = part.register_forward_pre_hook(lambda *_, channels=channels: first.append(channels))
                 hooks.callback(handle.remove)
-        StrangerModel(model).raw(inputs, mask)
-    fits = [axis for axis in (1, 2) if first and inputs.shape[axis] == first[0]]
+        try:
+            StrangerModel(model).raw(batch.inputs, batch.mask)
+        except CALL_ERRORS:
+            # A mask whose steps are a guess may fail behind the first layer, which has told by then.
+            if batch.lengths is None or not first:
+                raise
+    fits = [axis for axis in (1, 2) if first and batch.inputs.shape[axis] == first[0]]
     return fits == [1] if len(fits) == 1 else None
 
 
@@ -252,10 +258,9 @@ def settled_axes(
     """
     found = None
     if isinstance(model, nn.Module):
-        few = batch.first(2)
         # A model that fails on a plain call is told of later, with its own words.
         with contextlib.suppress(Exception):
-            found = find_channels_first(model, few.inputs, few.mask)
+            found = find_channels_first(model, batch.first(2))
     first, second = batch.inputs.shape[1:]
     if said is not None:
         _warn_of_axes(said, tuple(batch.inputs.shape), found)

@@ -1,7 +1,7 @@
 """A model's pooling layer: which it is, how it is called, and what reads it; or the line of `forward` that pools."""
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
@@ -71,7 +71,7 @@ def find_place(
         PoolingLayer(path='1', layout='channels_first', keepdim=True, stride=4, linear='3')
     """
     if batch.channels_first is None:
-        batch = replace(batch, channels_first=find_channels_first(model, batch.inputs, batch.mask) or False)
+        batch = batch.with_axes(find_channels_first(model, batch) or False)
     stranger = StrangerModel(model, bool(batch.channels_first))
     found = known_pooling(stranger, batch)
     refused: ValueError | None = None

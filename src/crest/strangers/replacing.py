@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from crest._base.doors import door_leaving
 from crest.readouts.base import Readout
 from crest.strangers.batch import read_batch
+from crest.strangers.failures import CALL_ERRORS, why_it_failed
 from crest.strangers.implant import implant_readout
 from crest.strangers.interface import Interface
 from crest.strangers.pooling import find_place, known_convention
@@ -72,9 +73,12 @@ def replace_pooling(
     if sample is None:
         known_convention(layer, path, hint=_A_LINE)
     else:
-        place = find_place(
-            model, read_batch(sample, "sample"), path, layout=layout, keepdim=keepdim, argument="path"
-        )
+        batch = read_batch(sample, "sample")
+        try:
+            place = find_place(model, batch, path, layout=layout, keepdim=keepdim, argument="path")
+        except CALL_ERRORS as error:
+            why = why_it_failed(error, tuple(batch.inputs.shape), masked=batch.mask is not None)
+            raise ValueError(f"sample must fit the model: {why}") from error
         if isinstance(place, Interface):
             between = place
         else:
