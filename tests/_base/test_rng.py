@@ -126,7 +126,9 @@ def test_a_generator_that_is_not_named_moves_on() -> None:
     assert not torch.equal(own.get_state(), before)
 
 
-@pytest.mark.parametrize("block", [lambda: rng.scope(0, "encoder"), rng.undisturbed], ids=["scope", "undisturbed"])
+@pytest.mark.parametrize(
+    "block", [lambda: rng.scope(0, "encoder"), rng.undisturbed], ids=["scope", "undisturbed"]
+)
 def test_devices_in_use_are_put_back(block: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     states = {"cuda": torch.tensor([1]), "mps": torch.tensor([2])}
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)

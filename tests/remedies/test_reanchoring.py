@@ -366,7 +366,7 @@ def test_models_and_batches_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^batches must hold at least"):
         reanchored(net(), [])
     squashed = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1), nn.Sigmoid())
-    with pytest.raises(ValueError, match=r"^head must give the model's answer"):
+    with pytest.raises(ValueError, match=r"^head must give the model's prediction"):
         crest.reanchor(squashed, batches(x, y), pooling="1", head="2")
 
 
@@ -378,7 +378,7 @@ def test_layers_around_the_head_are_refused_also_where_they_work_in_place(inplac
         crest.reanchor(rectified, batches(x, y), pooling="1", head="3")
     answers = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1), nn.ReLU(inplace=inplace))
     answers[2].bias.data.fill_(-1.0)
-    with pytest.raises(ValueError, match=r"^head must give the model's answer"):
+    with pytest.raises(ValueError, match=r"^head must give the model's prediction"):
         crest.reanchor(answers, batches(x, y), pooling="1", head="2")
 
 
@@ -414,11 +414,12 @@ def test_an_activation_in_place_changes_nothing() -> None:
         found.append(crest.reanchor(model, batches(given, y), pooling="second", head="head"))
     assert found[0] == found[1]
     assert torch.equal(models[0](given), models[1](given))
-    credits = [
-        crest.audit(made(kind), (given, y), channels_first=True).core_credit for kind in (Strided, Overwriting)
+    shares = [
+        crest.audit(made(kind), (given, y), channels_first=True).core_credit
+        for kind in (Strided, Overwriting)
     ]
-    assert credits[0] is not None
-    assert credits[0] == credits[1]
+    assert shares[0] is not None
+    assert shares[0] == credits[1]
 
 
 def test_a_mask_that_the_repaired_model_would_not_know_is_refused() -> None:

@@ -121,8 +121,10 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
 
 def test_targets_under_a_name_of_their_own_do_not_get_lost_in_silence() -> None:
     batch = {"x": torch.zeros(2, 5, 1), "wear": torch.ones(2)}
-    with pytest.warns(UserWarning, match=r"name no targets .* wear is not read.*keys="):
-        assert read_batch(batch).targets is None
+    with pytest.warns(UserWarning, match=r"name no targets .* wear is not read.*keys=") as seen:
+        assert gathered([batch], 2).targets is None
+    # At whatever depth it is read, the warning points at the line of the user.
+    assert {one.filename for one in seen} == {__file__}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # What is named, or not there at all, is no surprise.

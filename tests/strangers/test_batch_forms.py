@@ -203,5 +203,7 @@ def test_a_loader_is_not_begun_to_see_whether_it_can_be_read_again() -> None:
     before = torch.get_rng_state()
     require_rereadable("train_batches", loader)
     assert torch.equal(torch.get_rng_state(), before)
-    with pytest.raises(ValueError, match="^train_batches must be a list or a DataLoader, .* got an iterator$"):
+    with pytest.raises(
+        ValueError, match=r"^train_batches must be a list or a DataLoader, .* got an iterator$"
+    ):
         require_rereadable("train_batches", iter(loader))

@@ -106,7 +106,7 @@ def test_models_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"takes 3-D features, got 'head', called with \(2, 4\)"):
         seen(Net(), [(X, Y)], "head", "head")
     with pytest.raises(
-        ValueError, match=r"^layout and keepdim must fit the layer 'pool': it made \[2, 4\] of"
+        ValueError, match=r"^layout and keepdim must fit the layer 'pool', which made \(2, 4\) of"
     ):
         seen(Net(), [(X, Y)], layout="channels_first")
 

@@ -47,7 +47,7 @@ class WithFront(nn.Module):
         self._own = step_argument(model)
 
     def forward(self, x: Tensor, mask: Any = None, lengths: Any = None, **others: Any) -> Tensor:
-        """The model's answer to what the front leaves of the signals.
+        """The model's prediction from what the front leaves of the signals.
 
         Args:
             x: signals.

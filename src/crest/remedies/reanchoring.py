@@ -58,12 +58,13 @@ def reanchor(
     where that can be done.
 
     Args:
-        model: any module whose head reads the pooled vector as it is and gives the answer.
+        model: any module whose head reads the pooled vector as it is and gives the prediction.
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each; a list or a
             `DataLoader`, since it is read twice. Targets are (B,) or (B, K). The model is called with inputs and, where
-            there is one, the mask (B, T) or the lengths; it must hand a mask to the pooling layer.
+            there is one, the mask (B, T) or the lengths. If a layer pools, the model must hand the mask to that layer.
         pooling: path of the pooling layer, as `model.named_modules()` lists it. If a line of `forward` pools, such as
-            `f.mean(-1)` or `h[:, -1]`, the path of the module whose output it pools: CREST then stands in front of the head.
+            `f.mean(-1)` or `h[:, -1]`, the path of the module whose output it pools: CREST then stands in front of the head. Or an `Interface` that says where
+            features and head are.
         head: path of the head, a `torch.nn.Linear` with a bias.
         budgets: to choose from; "pooled" is calibrated on the same batches.
         config: CREST's constants.
@@ -121,7 +122,7 @@ def reanchor(
         vectors, targets, answers, direct = _pooled(readouts, passing)
     wanted, labels = _wanted(targets, linear.out_features)
     if labels is None and not direct:
-        raise ValueError("head must give the model's answer: here the model changes what the head gives")
+        raise ValueError("head must give the model's prediction: here the model changes what the head gives")
     fits = [fit_ridge(rows, wanted, penalties) for rows in vectors]
     tried = tuple(
         TriedBudget(

@@ -1,6 +1,7 @@
 """Batches as people have them, tensors, arrays, tuples or dicts, read in one way wherever they are brought."""
 
 import bisect
+import inspect
 import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -242,7 +243,7 @@ def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argu
         warnings.warn(
             f"the third part of {argument} is read as lengths, up to {longest} of {max(inputs.shape[1:])} steps; if it is something "
             "else, leave it out",
-            stacklevel=2,
+            stacklevel=_users_line(),
         )
     if (
         targets is None
@@ -399,6 +400,16 @@ of batches, got one with RandomSampler
         )
 
 
+def _users_line() -> int:
+    """The `stacklevel`, for whoever calls this, of the line that called crest: batches are read at many depths."""
+    level, found, frame = 1, 1, inspect.currentframe()
+    while frame is not None and (frame := frame.f_back) is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "crest":
+            found = level
+    return found
+
+
 def _by_keys(batch: Mapping[str, Any], argument: str, keys: BatchKeys) -> tuple[Any, Any, Any]:
     missing = [key for key in keys[:2] if key not in batch]
     if missing:
@@ -431,6 +442,6 @@ def _by_names(batch: Mapping[str, Any], argument: str) -> tuple[Any, Any, Any]:
         warnings.warn(
             f"{argument} name no targets ({', '.join(_NAMES['targets'])}), so there are none: {', '.join(unread)} "
             "is not read. If it holds them, give keys=(inputs, targets, mask).",
-            stacklevel=2,
+            stacklevel=_users_line(),
         )
     return inputs, targets, mask

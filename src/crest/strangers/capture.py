@@ -11,6 +11,7 @@ from crest.strangers.batch import BatchKeys
 from crest.strangers.batch_forms import BatchForm
 from crest.strangers.implant import Implant
 from crest.strangers.model import LayerCall, StrangerModel, calls_of, find_channels_first, part_at
+from crest.strangers.pooling import fitting_convention, layer_shapes
 from crest.strangers.slot import PoolingSlot
 
 
@@ -26,7 +27,7 @@ class InnerBatch(NamedTuple):
     answers: Tensor
     """(B, K): what the head gave."""
     direct: bool
-    """Whether the model's answer is what the head gave, up to its shape."""
+    """Whether the model's prediction is what the head gave, up to its shape."""
 
 
 def captured(
@@ -98,23 +99,10 @@ def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor,
             f"{len(call.inputs)} arguments{''.join(f' and {name}' for name in sorted(others))}"
         )
     given = dict(zip(("features", "mask"), call.inputs, strict=False)) | call.named
-    features, mask = given.get("features"), given.get("mask")
-    if not isinstance(features, Tensor) or features.ndim != 3:
-        got = tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__
-        raise ValueError(
-            f"pooling must name a layer that takes 3-D features, got {pooling!r}, called with {got}"
-        )
-    channels_last = features if slot.time_axis == 1 else features.transpose(1, 2)
-    wanted = [len(features), channels_last.shape[2]]
-    if slot.keepdim:
-        wanted.insert(slot.time_axis, 1)
-    shape = list(call.output.shape) if isinstance(call.output, Tensor) else None
-    if shape != wanted:
-        raise ValueError(
-            f"layout and keepdim must fit the layer {pooling!r}: it made {shape} of {list(features.shape)}, "
-            f"layout={slot.layout!r} and keepdim={slot.keepdim} would make {wanted}"
-        )
-    return channels_last, mask
+    shapes = layer_shapes(call, pooling, "pooling")
+    fitting_convention(*shapes, pooling, (slot.layout, slot.keepdim), "pooling")
+    features = given["features"]
+    return features if slot.time_axis == 1 else features.mT, given.get("mask")
 
 
 def _answers(pooled: LayerCall, read: LayerCall, rows: int) -> Tensor:

@@ -32,6 +32,9 @@ class Implant(nn.Module):
     hook learns the mask from the arguments and one forgets everything, also after an error. One takes what the features' module
     gives, with its gradients. One replaces what the head is given. The model's own line still runs; nothing reads its result.
 
+    It cannot be taken out again: keep a copy of the model from before. `nn.DataParallel` is not supported, since its replicas would share
+    the hooks of one implant; `DistributedDataParallel` has a whole model in each process.
+
     Args:
         readout: pools (B, T', D) -> (B, D).
         interface: where features and head are.
@@ -156,7 +159,8 @@ class Implant(nn.Module):
                 f"{self.interface.head!r} would pool the padding"
             )
         require_valid_steps(self._argument)
-        return given.to(signals.device) != 0
+        valid: Tensor = given.to(signals.device) != 0
+        return valid
 
     def __getstate__(self) -> dict[str, Any]:
         # What a call has taken stays with its thread: it can be neither copied nor written.

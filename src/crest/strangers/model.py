@@ -65,8 +65,7 @@ class StrangerModel:
     def raw(self, inputs: Any, mask: Any = None) -> Any:
         """What the model returns for inputs as it takes them; a mask goes by the name `mask`, as lengths, else in the second place.
 
-        A mask is True on valid steps. A second argument that is named after padding would read it the other way round, and is
-        refused.
+        A mask is True on valid steps. An argument that is named after padding would read it the other way round, and is refused.
 
         Example:
             >>> StrangerModel(lambda x, lengths: lengths).raw(torch.ones(1, 3), torch.tensor([[True, True, False]]))
@@ -159,7 +158,7 @@ def place_of(model: object) -> tuple[torch.device | None, torch.dtype | None]:
 
 
 class LayerCall(NamedTuple):
-    """One call of a layer; its tensors are copies."""
+    """One call of a layer. Its tensors are copies, made when the call ends: a layer that works in place has changed its inputs by then."""
 
     inputs: tuple[Any, ...]
     """Arguments by place."""
@@ -184,7 +183,8 @@ def calls_of(layer: nn.Module) -> Iterator[list[LayerCall]]:
 
     def keep(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
         # Copies: a layer that works in place would change what is compared later.
-        seen.append(LayerCall(copy_of(inputs), named, copy_of(output)))
+        by_name = {name: copy_of(part) for name, part in named.items()}
+        seen.append(LayerCall(copy_of(inputs), by_name, copy_of(output)))
 
     handle = layer.register_forward_hook(keep, with_kwargs=True)
     try:
@@ -231,7 +231,7 @@ def find_channels_first(model: nn.Module, batch: Batch) -> bool | None:
                 hooks.callback(handle.remove)
         try:
             StrangerModel(model).raw(batch.inputs, batch.mask)
-        except CALL_ERRORS:
+        except (*CALL_ERRORS, ValueError):
             # A mask whose steps are a guess may fail behind the first layer, which has told by then.
             if batch.lengths is None or not first:
                 raise

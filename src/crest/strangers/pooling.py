@@ -197,8 +197,8 @@ def _pooling_layer(
         raise ValueError(
             f"{argument} must name a layer that the model calls once, got {path!r}: {len(calls)} calls"
         )
-    given, made = _shapes(calls[0], path, argument)
-    layout, keepdim = _fitting(given, made, path, (layout, keepdim), argument)
+    given, made = layer_shapes(calls[0], path, argument)
+    layout, keepdim = fitting_convention(given, made, path, (layout, keepdim), argument)
     vector = calls[0].output.reshape(len(calls[0].output), -1)
 
     def reads(one: object) -> bool:
@@ -217,14 +217,26 @@ def _pooling_layer(
     )
 
 
-def _fitting(
+def fitting_convention(
     given: tuple[int, ...],
     made: tuple[int, ...],
     path: str,
     asked: tuple[Layout | None, bool | None],
     argument: str,
 ) -> Convention:
-    """The one way of calling in which the layer makes this shape of that one."""
+    """The one way of calling in which the layer makes this shape of that one.
+
+    Args:
+        given: shape of the features.
+        made: shape of what it gave.
+        path: its name, for messages.
+        asked: layout and keepdim, if they are known; they must then fit.
+        argument: the name of the argument that holds the path, for messages.
+
+    Example:
+        >>> fitting_convention((4, 30, 7), (4, 7), "pool", (None, None), "path")
+        Convention(layout='channels_last', keepdim=False)
+    """
     fits = [one for one in _ALL if _pooled_shape(given, one) == made and given[_time_axis(one)] > 1]
     if not fits:
         raise ValueError(
@@ -246,7 +258,7 @@ def _fitting(
     return fitting[0]
 
 
-def _shapes(call: LayerCall, path: str, argument: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def layer_shapes(call: LayerCall, path: str, argument: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What the layer was given and what it made, if both are tensors, the first with three axes."""
     features = call.inputs[0] if call.inputs else call.named.get("features")
     if not isinstance(features, Tensor) or features.ndim != 3:

@@ -12,6 +12,7 @@ from crest.strangers.batch import read_batch
 from crest.strangers.failures import CALL_ERRORS, why_it_failed
 from crest.strangers.implant import implant_readout
 from crest.strangers.interface import Interface
+from crest.strangers.model import part_at
 from crest.strangers.pooling import find_place, known_convention
 from crest.strangers.slot import Convention, Layout, PoolingSlot
 
@@ -63,12 +64,7 @@ def replace_pooling(
         >>> model(torch.randn(2, 3, 100)).shape
         torch.Size([2, 1])
     """
-    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
-    if path not in names:
-        raise ValueError(
-            f"path must name a module inside the model: {', '.join(names) or 'none'}; got {path!r}"
-        )
-    layer = model.get_submodule(path)
+    layer = part_at(model, "path", path)
     between: Interface | None = None
     if sample is None:
         known_convention(layer, path, hint=_A_LINE)
@@ -92,7 +88,7 @@ def replace_pooling(
         )
         warnings.warn(
             f"{before} at {path!r}: train it again before you use it, or call "
-            "crest.reanchor instead, which fits the head again; as it is now, its answers mean nothing",
+            "crest.reanchor instead, which fits the head again; as it is now, its predictions mean nothing",
             UserWarning,
             stacklevel=3,  # past the door
         )

@@ -23,7 +23,7 @@ def argument_names(model: Callable[..., Any]) -> list[str]:
 
 
 def takes_mask_by_name(model: Callable[..., Any]) -> bool:
-    """Whether the model has an argument `mask`; else a mask is its second argument.
+    """Whether the model has an argument `mask`.
 
     Example:
         >>> takes_mask_by_name(nn.Linear(2, 1))
@@ -102,7 +102,7 @@ def require_valid_steps(argument: str | None) -> None:
     """
     if argument is not None and _LENGTHS.fullmatch(argument) is None and "pad" in argument:
         raise ValueError(
-            f"mask is True where a step is valid, and the model's second argument is {argument!r}: wrap the model, such as "
+            f"mask is True where a step is valid, and the model takes it as {argument!r}: wrap the model, such as "
             f"lambda x, mask: model(x, ~mask)"
         )
 
