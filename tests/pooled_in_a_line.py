@@ -20,6 +20,14 @@ class Strided(nn.Module):
         return self.head(f.mean(-1)).squeeze(1)
 
 
+class Overwriting(Strided):
+    """The same, with an activation that works in place: what the last convolution gave is gone when the head is called."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        f = nn.functional.relu(self.second(self.first(x).relu()), inplace=True)
+        return self.head(f.mean(-1)).squeeze(1)
+
+
 class Block(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -122,6 +130,7 @@ class MaskedLast(nn.Module):
 
 PLAIN: dict[str, type[nn.Module]] = {
     "mean of a strided CNN": Strided,
+    "activation in place": Overwriting,
     "maximum of a residual CNN": Residual,
     "state of an LSTM": State,
     "last step": LastStep,

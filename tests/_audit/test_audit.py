@@ -293,7 +293,7 @@ def test_the_model_is_left_as_it_was_also_after_an_error() -> None:
 
 def test_a_model_that_answers_differently_is_told() -> None:
     x, _, _ = knocks()
-    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+    with pytest.raises(ValueError, match=r"^model must give the same prediction .* dropout"):
         audit(lambda x: nn.functional.dropout(x, 0.5).mean((1, 2)), x)
 
 

@@ -307,7 +307,7 @@ def test_few_trajectories_give_no_verdict() -> None:
         ({"model": nn.LazyLinear(1)}, "model must have its weights"),
         ({"model": lambda x: x}, "model must return"),
         ({"model": lambda x: level(x) * math.nan}, "the model's predictions must be finite"),
-        ({"model": lambda x: torch.rand(len(x))}, "model must give the same answer"),
+        ({"model": lambda x: torch.rand(len(x))}, "model must give the same prediction"),
         ({"batches": []}, "batches must hold at least one trajectory, got none"),
         ({"batches": X[:1]}, "batches must hold two trajectories or more"),
         ({"batches": 3}, "batches must be arrays"),

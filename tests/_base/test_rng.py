@@ -1,6 +1,8 @@
 import random
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,3 +124,38 @@ def test_a_generator_that_is_not_named_moves_on() -> None:
     with rng.undisturbed():
         torch.rand((), generator=own)
     assert not torch.equal(own.get_state(), before)
+
+
+@pytest.mark.parametrize(
+    "block", [lambda: rng.scope(0, "encoder"), rng.undisturbed], ids=["scope", "undisturbed"]
+)
+def test_devices_in_use_are_put_back(block: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    states = {"cuda": torch.tensor([1]), "mps": torch.tensor([2])}
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: states["cuda"])
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state, device: states.update(cuda=state))
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.mps, "get_rng_state", lambda: states["mps"])
+    monkeypatch.setattr(torch.mps, "set_rng_state", lambda state: states.update(mps=state))
+
+    def seed(number: int) -> None:
+        states.update(cuda=torch.tensor([number]), mps=torch.tensor([number]))
+
+    monkeypatch.setattr(torch, "manual_seed", seed)
+    before = dict(states)
+    with block():
+        if block is rng.undisturbed:
+            seed(7)
+        assert int(states["cuda"]) == int(states["mps"]) != int(before["cuda"])
+    assert states == before
+
+
+def test_devices_that_are_not_in_use_are_not_seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeded: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
+    with rng.scope(0, "encoder"):
+        first = torch.rand(2)
+    torch.manual_seed(rng.torch_generator(0, "encoder").initial_seed())
+    assert torch.equal(torch.rand(2), first)
+    assert len(seeded) == torch.cuda.is_initialized() + 1

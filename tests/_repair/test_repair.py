@@ -619,7 +619,7 @@ def test_dropout_that_is_left_on_is_told() -> None:
         def forward(self, x: Tensor) -> Tensor:
             return nn.functional.dropout(x, 0.5).mean((1, 2))
 
-    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+    with pytest.raises(ValueError, match=r"^model must give the same prediction .* dropout"):
         crest.repair(Random(), TRAIN, validation=HELD_OUT, **QUICK)
 
 

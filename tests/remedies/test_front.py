@@ -83,8 +83,8 @@ class Labelled(nn.Module):
 
 @pytest.mark.parametrize(
     "labels",
-    [torch.tensor([2, 1, 1]), torch.tensor([0, 1, 0]), torch.randn(3, 4), 2.0, [2, 1, 1]],
-    ids=["as lengths", "zeros and ones", "soft", "number", "list"],
+    [torch.tensor([2, 1, 1]), torch.tensor([0, 1, 0]), torch.randn(3, 4), torch.rand(3, 20), 2.0, [2, 1, 1]],
+    ids=["as lengths", "zeros and ones", "soft", "times", "number", "list"],
 )
 def test_a_second_argument_that_is_no_mask_is_handed_on(labels: object) -> None:
     x, model = torch.randn(3, 20, 2), Labelled()
@@ -92,9 +92,15 @@ def test_a_second_argument_that_is_no_mask_is_handed_on(labels: object) -> None:
     expected = built(x)
     torch.testing.assert_close(built(x, labels=labels), expected)
     assert model.seen is labels
-    if not isinstance(labels, Tensor) or labels.ndim < 2:
-        torch.testing.assert_close(built(x, labels), expected)
-        assert model.seen is labels
+    torch.testing.assert_close(built(x, labels), expected)
+    assert model.seen is labels
+
+
+def test_a_mask_with_other_axes_is_refused() -> None:
+    x, mask = torch.randn(3, 20, 2), torch.ones(3, 1, 20, dtype=torch.bool)
+    for model, name in ((Second(), "valid"), (Labelled(), "labels")):
+        with pytest.raises(ValueError, match=rf"^{name} must have shape \(B, T\), got \(3, 1, 20\)"):
+            WithFront(crest.HighPass("level"), model)(x, **{name: mask})
 
 
 def test_lengths_may_be_a_list_and_come_beside_a_mask() -> None:

@@ -10,6 +10,7 @@ from crest.lab.model import make_model
 from crest.readouts import CrestReadout
 from crest.remedies.reanchoring import CANDIDATE_BUDGETS, PENALTIES
 from crest.remedies.ridge import fit_ridge
+from pooled_in_a_line import Overwriting, Strided, made
 
 
 class Net(nn.Module):
@@ -109,6 +110,19 @@ def test_the_encoder_runs_twice_at_most() -> None:
     model = net()
     reanchored(model, batches(x, y), budgets=("trajectory", 0.1), run_up=0)
     assert model.runs == 3
+
+
+def test_the_batches_are_read_twice_and_not_begun_for_nothing() -> None:
+    class Counted(list[Any]):
+        begun = 0
+
+        def __iter__(self) -> Any:
+            self.begun += 1
+            return super().__iter__()
+
+    given = Counted(batches(*data()))
+    reanchored(net(), given)
+    assert given.begun == 2
 
 
 def test_every_budget_learns_the_run_up() -> None:
@@ -352,7 +366,7 @@ def test_models_and_batches_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^batches must hold at least"):
         reanchored(net(), [])
     squashed = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1), nn.Sigmoid())
-    with pytest.raises(ValueError, match=r"^head must give the model's answer"):
+    with pytest.raises(ValueError, match=r"^head must give the model's prediction"):
         crest.reanchor(squashed, batches(x, y), pooling="1", head="2")
 
 
@@ -364,7 +378,7 @@ def test_layers_around_the_head_are_refused_also_where_they_work_in_place(inplac
         crest.reanchor(rectified, batches(x, y), pooling="1", head="3")
     answers = nn.Sequential(nn.Linear(2, 4), crest.MeanReadout(), nn.Linear(4, 1), nn.ReLU(inplace=inplace))
     answers[2].bias.data.fill_(-1.0)
-    with pytest.raises(ValueError, match=r"^head must give the model's answer"):
+    with pytest.raises(ValueError, match=r"^head must give the model's prediction"):
         crest.reanchor(answers, batches(x, y), pooling="1", head="2")
 
 
@@ -379,3 +393,46 @@ def test_features_that_the_model_overwrites_later_were_caught_before() -> None:
     x, y = data()
     torch.manual_seed(1000)
     assert reanchored(Overwriting(), batches(x, y)).error == reanchored(net(), batches(x, y)).error
+
+
+@pytest.mark.parametrize("kind", [Strided, Overwriting])
+def test_the_head_is_fitted_on_what_the_repaired_model_pools(kind: type[nn.Module]) -> None:
+    x, y = data(60)
+    model, given = made(kind), x[..., :1].mT
+    found = crest.reanchor(model, batches(given, y), pooling="second", head="head", budgets=(0.1,))
+    with torch.no_grad():
+        error = float((model(given) - y).square().mean().sqrt())
+    assert 0.5 * found.error < error < found.error
+    assert model.head.crest_implant.interface.activation == "relu"
+
+
+def test_an_activation_in_place_changes_nothing() -> None:
+    x, y = data()
+    given = x[..., :1].mT
+    found, models = [], [made(kind) for kind in (Strided, Overwriting)]
+    for model in models:
+        found.append(crest.reanchor(model, batches(given, y), pooling="second", head="head"))
+    assert found[0] == found[1]
+    assert torch.equal(models[0](given), models[1](given))
+    shares = [
+        crest.audit(made(kind), (given, y), channels_first=True).core_credit
+        for kind in (Strided, Overwriting)
+    ]
+    assert shares[0] is not None
+    assert shares[0] == credits[1]
+
+
+def test_a_mask_that_the_repaired_model_would_not_know_is_refused() -> None:
+    class Unnamed(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pool = nn.Identity()
+
+        def forward(self, x: Tensor, m: Tensor | None = None) -> Tensor:
+            return self.head(self.encoder(x).mean(1))
+
+    x, y = data()
+    mask = torch.arange(120).expand(40, 120) < 100
+    with pytest.raises(ValueError, match=r"^mask of batches must be of torch.bool, .* got torch.float32"):
+        reanchored(Unnamed(), batches(x, y, mask.float()), pooling="encoder")
+    assert reanchored(Unnamed(), batches(x, y, mask), pooling="encoder").error > 0

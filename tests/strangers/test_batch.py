@@ -121,8 +121,10 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
 
 def test_targets_under_a_name_of_their_own_do_not_get_lost_in_silence() -> None:
     batch = {"x": torch.zeros(2, 5, 1), "wear": torch.ones(2)}
-    with pytest.warns(UserWarning, match=r"name no targets .* wear is not read.*keys="):
-        assert read_batch(batch).targets is None
+    with pytest.warns(UserWarning, match=r"name no targets .* wear is not read.*keys=") as seen:
+        assert gathered([batch], 2).targets is None
+    # At whatever depth it is read, the warning points at the line of the user.
+    assert {one.filename for one in seen} == {__file__}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # What is named, or not there at all, is no surprise.
@@ -319,3 +321,26 @@ def test_what_comes_as_it_lies_is_in_order(batches: object) -> None:
     require_in_order(batches)
     if isinstance(batches, DataLoader):
         assert torch.equal(torch.cat([batch.reshape(-1, 3, 2) for batch in batches]), X)
+
+
+def test_lengths_of_several_batches_are_turned_together() -> None:
+    x, y = torch.zeros(2, 64, 50), torch.zeros(2)
+    # The first fills 50 steps; the second does not, and guesses 64.
+    batches = [(x, y, torch.tensor([50, 20])), (x, y, torch.tensor([33, 40]))]
+    joined = gathered(batches, 3)
+    assert joined.mask.shape == (3, 50)
+    assert joined.with_axes(True).mask.sum(1).tolist() == [50, 20, 33]
+    assert gathered(batches[1:], 2).with_axes(True).mask.shape == (2, 50)
+    with pytest.raises(ValueError, match=r"^lengths of field must lie from 1 to 50, .* got 33 to 60"):
+        read_batch((x, y, torch.tensor([60, 33])), "field").with_axes(True, "field")
+    # Where they differ in their steps, these are known.
+    longer = (torch.zeros(2, 64, 60), y, torch.tensor([55, 20]))
+    assert gathered([batches[1], longer], 4).mask.sum(1).tolist() == [33, 40, 55, 20]
+
+
+def test_parts_of_unequal_shape_are_refused_by_name() -> None:
+    x, y = torch.zeros(2, 5, 1), torch.zeros(2)
+    with pytest.raises(ValueError, match=r"^mask of batches must have one shape .* \(B, 4\) and \(B, 5\)$"):
+        gathered([(x, y, torch.ones(2, 5)), (x, y, torch.ones(2, 4))], 4)
+    with pytest.raises(ValueError, match=r"^targets of batches must have one shape .* \(B\) and \(B, 1\)$"):
+        gathered([(x, y), (x, y.unsqueeze(1))], 4)

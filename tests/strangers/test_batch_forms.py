@@ -196,3 +196,14 @@ def test_tuples_that_are_not_by_trajectory_stay_whole() -> None:
 )
 def test_words_for_any_third_part(third: Any, word: str) -> None:
     assert FORM.words((*rows(0.0, 1.0), third)) == f"(x, y, {word})"
+
+
+def test_a_loader_is_not_begun_to_see_whether_it_can_be_read_again() -> None:
+    loader = torch.utils.data.DataLoader(torch.zeros(4, 9, 1))
+    before = torch.get_rng_state()
+    require_rereadable("train_batches", loader)
+    assert torch.equal(torch.get_rng_state(), before)
+    with pytest.raises(
+        ValueError, match=r"^train_batches must be a list or a DataLoader, .* got an iterator$"
+    ):
+        require_rereadable("train_batches", iter(loader))

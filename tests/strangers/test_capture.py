@@ -106,7 +106,7 @@ def test_models_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"takes 3-D features, got 'head', called with \(2, 4\)"):
         seen(Net(), [(X, Y)], "head", "head")
     with pytest.raises(
-        ValueError, match=r"^layout and keepdim must fit the layer 'pool': it made \[2, 4\] of"
+        ValueError, match=r"^layout and keepdim must fit the layer 'pool', which made \(2, 4\) of"
     ):
         seen(Net(), [(X, Y)], layout="channels_first")
 
@@ -135,3 +135,18 @@ def test_lengths_reach_a_model_that_takes_them() -> None:
     (one,) = seen(Unpacked(), [(x, y, lengths)], head="fc")
     assert one.mask is not None
     assert one.mask.sum(1).tolist() == lengths.tolist()
+
+
+def test_lengths_are_read_along_the_axis_of_time() -> None:
+    class First(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = nn.Conv1d(9, 4, 1)
+
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+            return self.head(self.pool(self.encoder(x).mT, mask))
+
+    lengths = torch.tensor([3, 4])
+    (one,) = seen(First(), [(torch.randn(2, 9, 5), Y, lengths)])
+    assert one.mask.shape == (2, 5)
+    assert one.mask.sum(1).tolist() == [3, 4]

@@ -44,5 +44,5 @@ def test_rounding_is_no_other_answer() -> None:
     answers = torch.tensor([1.0, -2.0, 3.0])
     require_same(answers, answers[:2] * (1 + 1e-6))
     require_same(torch.zeros(3), torch.zeros(3))
-    with pytest.raises(ValueError, match=r"^model must give the same answer .* dropout"):
+    with pytest.raises(ValueError, match=r"^model must give the same prediction .* dropout"):
         require_same(answers, answers[:2] * 1.01)

@@ -94,6 +94,69 @@ def test_what_stands_in_the_padding_does_not_matter() -> None:
     torch.testing.assert_close(model(noisy, mask), model(RAGGED, mask))
 
 
+class Timed(nn.Module):
+    """Its second argument is the time of each step, or flags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.head = nn.Conv1d(1, WIDTH, 5, padding=2), nn.Linear(WIDTH, 1)
+
+    def forward(self, x: Tensor, time: Tensor | None = None) -> Tensor:
+        return self.head(self.encoder(x).mean(-1))
+
+
+class Padded(Timed):
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return super().forward(x)
+
+
+def test_a_second_argument_that_is_no_mask_says_nothing_of_steps() -> None:
+    model = with_crest(Timed)
+    time = torch.linspace(-1, 1, 60).clamp(min=0).expand(4, 60)
+    assert torch.equal(model(X, time), model(X))
+    assert torch.equal(model(X, time=time), model(X))
+    # Flags of every step are a mask under any name.
+    assert not torch.equal(model(X, time > 0), model(X))
+
+
+@pytest.mark.parametrize("kind", [Timed, Padded])
+def test_a_mask_with_other_axes_is_refused(kind: type[nn.Module]) -> None:
+    model, mask = with_crest(kind), torch.ones(4, 1, 60, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r" must have shape \(B, T\) = \(4, 60\), got \(4, 1, 60\)"):
+        model(X, mask)
+
+
+class InPlace(Strided):
+    """An activation that gives something else the second time."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        f = nn.functional.silu(self.second(self.first(x)), inplace=True)
+        return self.head(f.mean(-1)).squeeze(1)
+
+
+class Tuple(State):
+    """Steps that come in a tuple, and are changed there."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.lstm(x.mT)[0].mul_(2.0).tanh_().mean(1))
+
+
+@pytest.mark.parametrize("kind", [InPlace, Tuple])
+def test_features_are_taken_before_the_model_writes_over_them(kind: type[nn.Module]) -> None:
+    model = made(kind)
+    found = found_in(model)
+    implant_readout(model, crest.MeanReadout(), found)
+    if kind is InPlace:
+        assert found.activation == "silu"
+        torch.testing.assert_close(model(X), made(InPlace)(X))
+        model.train()(X).sum().backward()
+        assert model.first.weight.grad.abs().sum() > 0
+    else:
+        torch.testing.assert_close(model(X), nn.functional.linear(
+            model.lstm(X.mT)[0].mean(1), model.head.weight, model.head.bias
+        ))  # fmt: skip
+
+
 def test_a_class_token_is_not_pooled() -> None:
     model = made(Classified)
     found = found_in(model)

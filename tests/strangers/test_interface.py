@@ -141,6 +141,16 @@ def test_an_activation_without_a_module_belongs_to_the_features() -> None:
     assert torch.allclose(found.active(features).mean(1), pooled, atol=1e-6)
 
 
+@pytest.mark.parametrize("activation", [nn.Identity(), nn.ReLU()])
+def test_an_even_kernel_makes_no_class_token(activation: nn.Module) -> None:
+    model = nn.Sequential(
+        nn.Conv1d(2, 8, 4, padding=2), activation, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 1)
+    )
+    found = find_interface(StrangerModel(model, channels_first=True), Batch(FIRST))
+    assert (found.steps, found.token) == (STEPS + 1, False)
+    assert find_interface(StrangerModel(Classified()), Batch(LAST)).token
+
+
 def test_names_decide_where_they_are_given() -> None:
     model = Squeezed()
     found = find_interface(

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from crest.strangers.batch import Batch
+from crest.strangers.batch import Batch, read_batch
 from crest.strangers.model import (
     StrangerModel,
     calls_of,
@@ -152,7 +152,7 @@ class Transposing(nn.Module):
 def test_the_first_layer_tells_the_order_of_the_axes(
     model: nn.Module, shape: tuple[int, ...], expected: bool | None
 ) -> None:
-    assert find_channels_first(model, torch.randn(shape)) is expected
+    assert find_channels_first(model, Batch(torch.randn(shape))) is expected
     assert not any(part._forward_pre_hooks for part in model.modules())
     assert model.training
 
@@ -225,3 +225,29 @@ def test_a_path_that_is_wrong_lists_the_nearest_names() -> None:
         part_at(Net(), "pooling", "")
     with pytest.raises(ValueError, match=r"such as it has none; got 'a'"):
         part_at(nn.Linear(1, 1), "pooling", "a")
+
+
+class Masking(nn.Module):
+    """A convolution on (B, C, T), and a mean over the valid steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.head = nn.Conv1d(64, 4, 3, padding=1), nn.Linear(4, 1)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        steps = self.conv(x) * mask.unsqueeze(1)
+        return self.head(steps.sum(2) / mask.sum(1, keepdim=True))
+
+
+def test_lengths_are_read_again_when_the_axes_are_known() -> None:
+    batch = read_batch((torch.randn(4, 64, 50), torch.zeros(4), torch.tensor([40, 35, 30, 48])))
+    assert batch.mask.shape == (4, 64)
+    model = Masking()
+    assert find_channels_first(model, batch) is True
+    assert settled_axes(model, batch, None, notes=[])
+    stranger = StrangerModel(model, channels_first=True)
+    with stranger.quiet():
+        beside = stranger.beside(batch)
+        assert beside.mask.sum(1).tolist() == [40, 35, 30, 48]
+        assert beside.mask.shape == (4, 50)
+        assert stranger.predictions(beside).shape == (4, 1)

@@ -135,13 +135,44 @@ class Transposing(nn.Module):
         return sum(head(pooled) for head in self.heads)
 
 
+def known(model: nn.Module, x: Tensor) -> str | None:
+    return known_pooling(StrangerModel(model), Batch(x))
+
+
 def test_the_one_known_pooling_is_found() -> None:
-    assert known_pooling(network()) == "2"
-    assert known_pooling(Transposing()) == "pool"
+    x = torch.randn(4, 1, 50)
+    assert known(network(), x) == "2"
+    assert known(Transposing(), torch.randn(4, 50, 3)) == "pool"
     slot = crest.replace_pooling(network(), "2", crest.CrestReadout())
-    assert known_pooling(slot) == "2"
-    assert known_pooling(nn.Sequential(nn.AdaptiveAvgPool1d(1), nn.AdaptiveMaxPool1d(1))) is None
-    assert known_pooling(nn.Sequential(nn.MaxPool1d(2), nn.Conv1d(1, 1, 1))) is None
+    assert known(slot, x) == "2"
+    assert known(nn.Sequential(nn.AdaptiveAvgPool1d(1), nn.AdaptiveMaxPool1d(1)), x) is None
+    assert known(nn.Sequential(nn.MaxPool1d(2), nn.Conv1d(1, 1, 1)), x) is None
+
+
+class Excited(nn.Module):
+    """A block of squeeze and excite, and a line that pools, or a layer."""
+
+    def __init__(self, pool: nn.Module | None = None) -> None:
+        super().__init__()
+        self.first, self.sq = nn.Conv1d(1, 6, 5), nn.AdaptiveAvgPool1d(1)
+        self.gate, self.act = nn.Conv1d(6, 6, 1), nn.Sigmoid()
+        self.second, self.pool, self.head = nn.Conv1d(6, 6, 3), pool, nn.Linear(6, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        f = self.first(x)
+        f = self.second(f * self.act(self.gate(self.sq(f)))).relu()
+        return self.head(f.mean(-1) if self.pool is None else self.pool(f).flatten(1))
+
+
+def test_a_gate_is_not_taken_for_the_pooling() -> None:
+    x = torch.randn(4, 1, 50)
+    for path in (None, "second"):
+        found = place(Excited(), x, path, channels_first=True)
+        assert isinstance(found, Interface)
+        assert (found.features, found.head, found.activation) == ("second", "head", "relu")
+    layer = place(Excited(nn.AdaptiveAvgPool1d(1)), x, channels_first=True)
+    assert isinstance(layer, PoolingLayer)
+    assert (layer.path, layer.linear) == ("pool", "head")
 
 
 def test_the_head_reads_the_pooled_vector() -> None:

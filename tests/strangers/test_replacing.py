@@ -267,3 +267,8 @@ def test_reanchoring_takes_the_module_whose_output_is_pooled() -> None:
     # Once more, on what it has become.
     again = crest.reanchor(model, [(x, y)], pooling="gru", head="head", budgets=[0.1], run_up=0)
     assert again.error == pytest.approx(found.error, rel=1e-4)
+
+
+def test_a_sample_on_which_the_model_fails_is_told() -> None:
+    with pytest.raises(ValueError, match=r"^sample must fit the model: model must take inputs \(4, 3, 60\)"):
+        crest.replace_pooling(made(Strided), "second", crest.MeanReadout(), sample=torch.randn(4, 3, 60))

@@ -56,8 +56,10 @@ def scope(seed: np.integer[Any] | int, purpose: str) -> Iterator[None]:
         ...     torch.equal(first, torch.nn.Linear(2, 2).weight)
         True
     """
-    with _ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_generator(seed, purpose).initial_seed())
+    with _ONE_AT_A_TIME, _devices_kept() as used:
+        number = torch_generator(seed, purpose).initial_seed()
+        # `torch.manual_seed` also seeds devices, and those that are not in use yet when they come into use: outside of the block.
+        (torch.manual_seed if used else torch.default_generator.manual_seed)(number)
         yield
 
 
@@ -76,11 +78,9 @@ def undisturbed(*generators: torch.Generator) -> Iterator[None]:
         >>> torch.equal(inside, torch.rand(1))
         True
     """
-    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    devices = list(range(torch.cuda.device_count())) if used else []
     python, numpy = random.getstate(), np.random.get_state()
     given = [one.get_state() for one in generators]
-    with torch.random.fork_rng(devices=devices):
+    with _devices_kept():
         try:
             yield
         finally:
@@ -88,3 +88,16 @@ def undisturbed(*generators: torch.Generator) -> Iterator[None]:
             np.random.set_state(numpy)
             for one, state in zip(generators, given, strict=True):
                 one.set_state(state)
+
+
+@contextlib.contextmanager
+def _devices_kept() -> Iterator[bool]:
+    """Torch's global states are afterwards as before: that of the CPU, and those of the devices in use; gives whether there are any."""
+    cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    mps = torch.mps.get_rng_state() if torch.backends.mps.is_available() else None
+    with torch.random.fork_rng(devices=list(range(torch.cuda.device_count())) if cuda else []):
+        try:
+            yield cuda or mps is not None
+        finally:
+            if mps is not None:
+                torch.mps.set_rng_state(mps)

@@ -9,6 +9,7 @@ from crest.remedies.high_pass import HighPass
 from crest.remedies.remedy import mask_argument
 from crest.strangers.lengths import lengths_of, mask_from
 from crest.strangers.signature import (
+    is_mask,
     length_argument,
     names_mask,
     require_valid_steps,
@@ -46,7 +47,7 @@ class WithFront(nn.Module):
         self._own = step_argument(model)
 
     def forward(self, x: Tensor, mask: Any = None, lengths: Any = None, **others: Any) -> Tensor:
-        """The model's answer to what the front leaves of the signals.
+        """The model's prediction from what the front leaves of the signals.
 
         Args:
             x: signals.
@@ -60,7 +61,7 @@ class WithFront(nn.Module):
             lengths = others.pop(by_length)
         if mask is None and self._is_mask(others.get(own), x, first):
             mask = others.pop(own)
-        if mask is not None and not self._tells_steps(mask):
+        if mask is not None and not self._tells_steps(mask, x, first):
             others[own], mask = mask, None
         if mask is not None and _has_lengths(mask):
             mask, lengths = None, mask
@@ -83,16 +84,18 @@ class WithFront(nn.Module):
         return answer
 
     def _is_mask(self, value: Any, x: Tensor, channels_first: bool | None) -> bool:
-        """Whether what was given under the model's own name is a mask (B, T), by that name or by its type."""
-        if not isinstance(value, Tensor) or value.ndim != 2:
-            return False
-        steps = x.shape[2 if channels_first else 1]
-        return names_mask(self._own) or (value.dtype == torch.bool and value.shape == (len(x), steps))
+        """Whether what the model is given in the place of its mask is one (B, T); a mask with other axes is refused."""
+        found = is_mask(value, self._own, (len(x), x.shape[2 if channels_first else 1]))
+        if found and value.ndim != 2:
+            raise ValueError(
+                f"{self._own} must have shape (B, T), got {tuple(value.shape)}: the front would read the padding"
+            )
+        return found
 
-    def _tells_steps(self, value: Any) -> bool:
+    def _tells_steps(self, value: Any, x: Tensor, channels_first: bool | None) -> bool:
         """Whether what was given in the second place is a mask or lengths, or else the model's own second argument."""
         by_name = self._own is None or self._by_length is not None or names_mask(self._own)
-        return by_name or (isinstance(value, Tensor) and value.ndim == 2)
+        return by_name or self._is_mask(value, x, channels_first)
 
 
 def _has_lengths(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Repair without training the encoder: CREST on its features, the head fitted again in closed form."""
 
 import contextlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -58,12 +58,13 @@ def reanchor(
     where that can be done.
 
     Args:
-        model: any module whose head reads the pooled vector as it is and gives the answer.
+        model: any module whose head reads the pooled vector as it is and gives the prediction.
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each; a list or a
             `DataLoader`, since it is read twice. Targets are (B,) or (B, K). The model is called with inputs and, where
-            there is one, the mask (B, T) or the lengths; it must hand a mask to the pooling layer.
+            there is one, the mask (B, T) or the lengths. If a layer pools, the model must hand the mask to that layer.
         pooling: path of the pooling layer, as `model.named_modules()` lists it. If a line of `forward` pools, such as
-            `f.mean(-1)` or `h[:, -1]`, the path of the module whose output it pools: CREST then stands in front of the head.
+            `f.mean(-1)` or `h[:, -1]`, the path of the module whose output it pools: CREST then stands in front of the head. Or an `Interface` that says where
+            features and head are.
         head: path of the head, a `torch.nn.Linear` with a bias.
         budgets: to choose from; "pooled" is calibrated on the same batches.
         config: CREST's constants.
@@ -88,7 +89,7 @@ def reanchor(
         got = "one without" if isinstance(linear, nn.Linear) else type(linear).__name__
         raise ValueError(f"head must name a torch.nn.Linear with a bias, got {head!r}: {got}")
     batches = as_batches(batches)
-    if iter(batches) is batches:
+    if isinstance(batches, Iterator):
         raise ValueError("batches must be a list or a DataLoader, which can be read twice, got an iterator")
     for name, values in (("budgets", budgets), ("penalties", penalties)):
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
@@ -121,7 +122,7 @@ def reanchor(
         vectors, targets, answers, direct = _pooled(readouts, passing)
     wanted, labels = _wanted(targets, linear.out_features)
     if labels is None and not direct:
-        raise ValueError("head must give the model's answer: here the model changes what the head gives")
+        raise ValueError("head must give the model's prediction: here the model changes what the head gives")
     fits = [fit_ridge(rows, wanted, penalties) for rows in vectors]
     tried = tuple(
         TriedBudget(

@@ -1,6 +1,7 @@
 """Batches as people have them, tensors, arrays, tuples or dicts, read in one way wherever they are brought."""
 
 import bisect
+import inspect
 import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,6 +53,8 @@ class Batch:
     """How many trajectories each of the batches had that were joined."""
     channels_first: bool | None = None
     """Whether the inputs are (B, C, T), if that is known; None counts as (B, T, C)."""
+    lengths: Tensor | None = None
+    """(B,): what the mask was made from, as long as the axes are not known; until then its steps are a guess."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -68,13 +71,36 @@ class Batch:
 
     def first(self, rows: int) -> "Batch":
         """The first rows."""
-        targets, mask = (None if part is None else part[:rows] for part in (self.targets, self.mask))
-        return replace(self, inputs=self.inputs[:rows], targets=targets, mask=mask)
+        targets, mask, lengths = (
+            None if part is None else part[:rows] for part in (self.targets, self.mask, self.lengths)
+        )
+        return replace(self, inputs=self.inputs[:rows], targets=targets, mask=mask, lengths=lengths)
 
     def to(self, device: torch.device, dtype: torch.dtype) -> "Batch":
         """On this device; the inputs in this precision."""
-        targets, mask = (None if part is None else part.to(device) for part in (self.targets, self.mask))
-        return replace(self, inputs=self.inputs.to(device, dtype), targets=targets, mask=mask)
+        targets, mask, lengths = (
+            None if part is None else part.to(device) for part in (self.targets, self.mask, self.lengths)
+        )
+        return replace(
+            self, inputs=self.inputs.to(device, dtype), targets=targets, mask=mask, lengths=lengths
+        )
+
+    def with_axes(self, channels_first: bool, argument: str = "batches") -> "Batch":
+        """The same with known axes: a mask that was made from lengths is made again, with as many steps as there are.
+
+        Args:
+            channels_first: whether the inputs are (B, C, T).
+            argument: what messages call the batches.
+
+        Example:
+            >>> batch = read_batch((torch.zeros(2, 64, 50), torch.zeros(2), torch.tensor([40, 30])))
+            >>> batch.mask.shape, batch.with_axes(True).mask.shape
+            (torch.Size([2, 64]), torch.Size([2, 50]))
+        """
+        mask = self.mask
+        if self.lengths is not None:
+            mask = mask_from(self.lengths, self.inputs, argument, channels_first)
+        return replace(self, mask=mask, lengths=None, channels_first=channels_first)
 
     def checked(self, of: str = "") -> "Batch":
         """The same with flags for a mask and targets (B,), if all of them are finite at valid steps; else a ValueError.
@@ -201,11 +227,13 @@ def read_batch(
             raise ValueError(
                 f"{part} of {argument} must have a row for each of {len(inputs)} trajectories, got {tuple(tensor.shape)}"
             )
-    if mask is not None and mask.ndim == 1:
-        if not isinstance(batch, Mapping):
-            _require_order(inputs, targets, mask, argument)
-        mask = mask_from(mask, inputs, argument, channels_first)
-    return Batch(inputs, targets, mask, channels_first=channels_first)
+    if mask is None or mask.ndim > 1:
+        return Batch(inputs, targets, mask, channels_first=channels_first)
+    if not isinstance(batch, Mapping):
+        _require_order(inputs, targets, mask, argument)
+    lengths = mask if channels_first is None else None
+    mask = mask_from(mask, inputs, argument, channels_first)
+    return Batch(inputs, targets, mask, channels_first=channels_first, lengths=lengths)
 
 
 def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argument: str) -> None:
@@ -215,7 +243,7 @@ def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argu
         warnings.warn(
             f"the third part of {argument} is read as lengths, up to {longest} of {max(inputs.shape[1:])} steps; if it is something "
             "else, leave it out",
-            stacklevel=2,
+            stacklevel=_users_line(),
         )
     if (
         targets is None
@@ -284,15 +312,31 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
         padded = [_longer(one, axes[0], steps[-1], argument) for one in batches]
     else:
         padded = list(batches)
-    inputs, targets, mask = (
-        None if getattr(padded[0], part) is None else torch.cat([getattr(one, part) for one in padded])[:most]
-        for part in ("inputs", "targets", "mask")
-    )
+    inputs, targets = _joined(padded, "inputs", argument, most), _joined(padded, "targets", argument, most)
     assert inputs is not None
-    return Batch(inputs, targets, mask, tuple(map(len, batches)), batches[0].channels_first)
+    # Each batch guesses its steps from its own lengths, and a short one may guess otherwise: all of them guess once more.
+    guessed = all(one.lengths is not None for one in padded)
+    lengths = _joined(padded, "lengths", argument, most) if guessed else None
+    mask = (
+        _joined(padded, "mask", argument, most) if lengths is None else mask_from(lengths, inputs, argument)
+    )
+    return Batch(inputs, targets, mask, tuple(map(len, batches)), batches[0].channels_first, lengths)
+
+
+def _joined(batches: Sequence[Batch], part: str, argument: str, most: int | None) -> Tensor | None:
+    found = [getattr(one, part) for one in batches]
+    if found[0] is None:
+        return None
+    shapes = sorted({tuple(one.shape[1:]) for one in found})
+    if len(shapes) > 1:
+        first, other = (f"({', '.join(map(str, ('B', *shape)))})" for shape in shapes[:2])
+        raise ValueError(f"{part} of {argument} must have one shape in all batches, got {first} and {other}")
+    return torch.cat(found)[:most]
 
 
 def _longer(one: Batch, axis: int, steps: int, argument: str) -> Batch:
+    # The axis in which they differ is that of time.
+    one = one.with_axes(axis == 2, argument) if one.lengths is not None else one
     behind = steps - one.inputs.shape[axis]
     wanted = (len(one), one.inputs.shape[axis])
     if one.mask is None or one.mask.shape != wanted:
@@ -356,6 +400,16 @@ of batches, got one with RandomSampler
         )
 
 
+def _users_line() -> int:
+    """The `stacklevel`, for whoever calls this, of the line that called crest: batches are read at many depths."""
+    level, found, frame = 1, 1, inspect.currentframe()
+    while frame is not None and (frame := frame.f_back) is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "crest":
+            found = level
+    return found
+
+
 def _by_keys(batch: Mapping[str, Any], argument: str, keys: BatchKeys) -> tuple[Any, Any, Any]:
     missing = [key for key in keys[:2] if key not in batch]
     if missing:
@@ -388,6 +442,6 @@ def _by_names(batch: Mapping[str, Any], argument: str) -> tuple[Any, Any, Any]:
         warnings.warn(
             f"{argument} name no targets ({', '.join(_NAMES['targets'])}), so there are none: {', '.join(unread)} "
             "is not read. If it holds them, give keys=(inputs, targets, mask).",
-            stacklevel=2,
+            stacklevel=_users_line(),
         )
     return inputs, targets, mask

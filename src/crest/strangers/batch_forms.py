@@ -103,7 +103,7 @@ class BatchForm:
         found = [self.parts(batch, argument) for batch in as_batches(batches, argument)]
         if sum(map(len, found)) < 2:
             raise ValueError(f"{argument} must hold two trajectories or more, got {sum(map(len, found))}")
-        whole = replace(join_batches(found, argument), channels_first=channels_first)
+        whole = join_batches(found, argument).with_axes(channels_first, argument)
         whole = whole.to(torch.device("cpu"), whole.inputs.dtype).checked(f" of {argument}")
         return replace(whole, inputs=whole.signals, channels_first=False)
 
@@ -154,7 +154,8 @@ def require_rereadable(argument: str, batches: object) -> None:
     """
     if not isinstance(batches, Iterable) or isinstance(batches, Tensor | Mapping | str):
         got = type(batches).__name__
-    elif iter(batches) is batches:
+    elif isinstance(batches, Iterator):
+        # Not `iter(batches) is batches`: to ask a loader for an iterator draws from torch's generator, and may start its workers.
         got = "an iterator"
     else:
         return

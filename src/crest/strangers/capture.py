@@ -7,9 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from crest._base.arrays import Features, StepFlags
-from crest.strangers.batch import BatchKeys, read_batch
+from crest.strangers.batch import BatchKeys
+from crest.strangers.batch_forms import BatchForm
 from crest.strangers.implant import Implant
-from crest.strangers.model import LayerCall, StrangerModel, calls_of, part_at
+from crest.strangers.model import LayerCall, StrangerModel, calls_of, find_channels_first, part_at
+from crest.strangers.pooling import fitting_convention, layer_shapes
 from crest.strangers.slot import PoolingSlot
 
 
@@ -25,7 +27,7 @@ class InnerBatch(NamedTuple):
     answers: Tensor
     """(B, K): what the head gave."""
     direct: bool
-    """Whether the model's answer is what the head gave, up to its shape."""
+    """Whether the model's prediction is what the head gave, up to its shape."""
 
 
 def captured(
@@ -49,20 +51,31 @@ def captured(
         slot: the readout to come, in the pooling layer's calling convention; or an implant, and then `pooling` gives the features.
         keys: of inputs, targets and mask in dicts; the usual names unless given.
     """
-    stranger = StrangerModel(model)
+    stranger, form = StrangerModel(model), BatchForm(keys)
+    axes = slot.interface.channels_first if isinstance(slot, Implant) else None
     pools, heads = part_at(model, "pooling", pooling), part_at(model, "head", head)
     with stranger.quiet(), calls_of(pools) as pooled, calls_of(heads) as read:
         for batch in batches:
-            inputs, targets, mask = _parts(batch, keys)
+            found = form.parts(batch, "batches")
+            if axes is None and found.lengths is not None:
+                axes = find_channels_first(model, found)
+            found = found if axes is None else found.with_axes(axes)
+            assert found.targets is not None
+            mask = found.mask
             pooled.clear()
             read.clear()
-            answer = stranger.raw(inputs, mask)
+            answer = stranger.raw(found.inputs, mask)
             for argument, path, calls in (("pooling", pooling, pooled), ("head", head, read)):
                 if len(calls) != 1:
                     raise ValueError(
                         f"{argument} must name a layer that the model calls once, got {path!r}: {len(calls)} calls"
                     )
             if isinstance(slot, Implant):
+                if mask is not None and not slot.reads(mask):
+                    raise ValueError(
+                        "mask of batches must be of torch.bool, or the model must name the argument that takes it `mask`, got "
+                        f"{mask.dtype}: CREST would pool the padding"
+                    )
                 features, own_mask = slot.steps_of(pooled[0].output, mask)
                 answers = read[0].output.reshape(len(features), -1)
             else:
@@ -74,16 +87,7 @@ def captured(
                     )
                 answers = _answers(pooled[0], read[0], len(features))
             direct = not isinstance(answer, Tensor) or _same(answer, answers)
-            yield InnerBatch(features, own_mask, targets, answers, direct)
-
-
-def _parts(batch: Any, keys: BatchKeys | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    found = read_batch(batch, keys=keys)
-    if found.targets is None:
-        raise ValueError(
-            "batches must hold (inputs, targets), (inputs, targets, mask or lengths) or dicts, got no targets"
-        )
-    return found.inputs, found.targets, found.mask
+            yield InnerBatch(features, own_mask, found.targets, answers, direct)
 
 
 def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor, Tensor | None]:
@@ -95,23 +99,10 @@ def _features(call: LayerCall, slot: PoolingSlot, pooling: str) -> tuple[Tensor,
             f"{len(call.inputs)} arguments{''.join(f' and {name}' for name in sorted(others))}"
         )
     given = dict(zip(("features", "mask"), call.inputs, strict=False)) | call.named
-    features, mask = given.get("features"), given.get("mask")
-    if not isinstance(features, Tensor) or features.ndim != 3:
-        got = tuple(features.shape) if isinstance(features, Tensor) else type(features).__name__
-        raise ValueError(
-            f"pooling must name a layer that takes 3-D features, got {pooling!r}, called with {got}"
-        )
-    channels_last = features if slot.time_axis == 1 else features.transpose(1, 2)
-    wanted = [len(features), channels_last.shape[2]]
-    if slot.keepdim:
-        wanted.insert(slot.time_axis, 1)
-    shape = list(call.output.shape) if isinstance(call.output, Tensor) else None
-    if shape != wanted:
-        raise ValueError(
-            f"layout and keepdim must fit the layer {pooling!r}: it made {shape} of {list(features.shape)}, "
-            f"layout={slot.layout!r} and keepdim={slot.keepdim} would make {wanted}"
-        )
-    return channels_last, mask
+    shapes = layer_shapes(call, pooling, "pooling")
+    fitting_convention(*shapes, pooling, (slot.layout, slot.keepdim), "pooling")
+    features = given["features"]
+    return features if slot.time_axis == 1 else features.mT, given.get("mask")
 
 
 def _answers(pooled: LayerCall, read: LayerCall, rows: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Models that fail on a batch, or answer differently each time: what to say of them."""
+"""Models that fail on a batch, or predict something else each time: what to say of them."""
 
 import torch
 from torch import Tensor
@@ -40,17 +40,17 @@ A mask or lengths that it needs must come with the batches: (inputs, targets, ma
     return f"model must take inputs {letters}{shape}{beside}; it failed with {type(error).__name__}: {error}. {hint}"
 
 
-def require_same(answers: Tensor, again: Tensor) -> None:
-    """Raise a ValueError unless the first answers came again: what answers differently cannot be compared with itself.
+def require_same(predictions: Tensor, again: Tensor) -> None:
+    """Raise a ValueError unless the first predictions came again: a model that changes them cannot be compared with itself.
 
     Example:
         >>> require_same(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 2.0]))
     """
-    first = answers[: len(again)].double()
-    scale = answers.double().abs().max().clamp(min=torch.finfo(torch.float32).tiny)
+    first = predictions[: len(again)].double()
+    scale = predictions.double().abs().max().clamp(min=torch.finfo(torch.float32).tiny)
     if (again.double() - first).abs().max() > _SAME * scale:
         raise ValueError(
-            "model must give the same answer to the same inputs, got another one: is there dropout that does not listen to "
+            "model must give the same prediction for the same inputs, got another one: is there dropout that does not listen to "
             "eval(), a state that is kept between calls, or a module inside a function that is still in training mode (call its "
             ".eval() first)?"
         )

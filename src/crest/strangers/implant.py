@@ -11,8 +11,14 @@ from crest.readouts.base import Readout
 from crest.strangers.interface import Interface
 from crest.strangers.lengths import valid_at
 from crest.strangers.model import part_at
-from crest.strangers.series import one_vector, series_of
-from crest.strangers.signature import argument_names, length_argument, require_valid_steps, step_argument
+from crest.strangers.series import copy_of, one_vector, series_of
+from crest.strangers.signature import (
+    argument_names,
+    is_mask,
+    length_argument,
+    require_valid_steps,
+    step_argument,
+)
 
 _NAME = "crest_implant"
 """Under this name the head holds the implant, so that readout and running averages are in the model's state."""
@@ -25,6 +31,9 @@ class Implant(nn.Module):
     so each copy of a model has hooks that lead to its own implant, and none twice. Around each call of the model, one
     hook learns the mask from the arguments and one forgets everything, also after an error. One takes what the features' module
     gives, with its gradients. One replaces what the head is given. The model's own line still runs; nothing reads its result.
+
+    It cannot be taken out again: keep a copy of the model from before. `nn.DataParallel` is not supported, since its replicas would share
+    the hooks of one implant; `DistributedDataParallel` has a whole model in each process.
 
     Args:
         readout: pools (B, T', D) -> (B, D).
@@ -74,6 +83,11 @@ class Implant(nn.Module):
             valid = valid_at(valid, features.shape[1], self.interface.rate)
         return features, valid
 
+    def reads(self, mask: Tensor) -> bool:
+        """Whether it will know a mask (B, T) like this one for a mask when the model is called with it."""
+        rows, steps = mask.shape
+        return self._by_length or (self._place > 0 and is_mask(mask, self._argument, (rows, steps)))
+
     def attach(self, model: nn.Module) -> None:
         """Register the hooks; once for each implant, since copies bring theirs along."""
         features, head = (
@@ -98,7 +112,9 @@ class Implant(nn.Module):
             # Outside of a call of the whole model there is nothing to pool for.
             return
         called["count"] += 1
-        called["taken"] = output
+        # A copy, as the finder and `captured` have it: the next line may write over the features, such as a ReLU in place. Whether
+        # one will cannot be known here, and the readout makes more copies than this one.
+        called["taken"] = copy_of(output)
 
     def _give(self, _: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         called, names = self._call.__dict__, self.interface
@@ -135,10 +151,16 @@ class Implant(nn.Module):
         if self._by_length:
             lengths = torch.as_tensor(given, device=signals.device)
             return torch.arange(steps, device=signals.device) < lengths.unsqueeze(1)
-        if not isinstance(given, Tensor) or given.shape != (len(signals), steps):
+        if not is_mask(given, self._argument, (len(signals), steps)):
             return None
+        if given.shape != (len(signals), steps):
+            raise ValueError(
+                f"{self._argument} must have shape (B, T) = {(len(signals), steps)}, got {tuple(given.shape)}: the readout in front of "
+                f"{self.interface.head!r} would pool the padding"
+            )
         require_valid_steps(self._argument)
-        return given.to(signals.device) != 0
+        valid: Tensor = given.to(signals.device) != 0
+        return valid
 
     def __getstate__(self) -> dict[str, Any]:
         # What a call has taken stays with its thread: it can be neither copied nor written.

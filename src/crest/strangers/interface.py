@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from crest._base.arrays import Features, Pooled
 from crest.strangers.batch import Batch
 from crest.strangers.model import StrangerModel, part_at
-from crest.strangers.series import Axes, axes_of, one_vector, series_of
+from crest.strangers.series import Axes, axes_of, copy_of, one_vector, series_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +86,17 @@ class InterfaceError(ValueError):
     """A model whose features and pooled vector were not found; the message says what to give."""
 
 
-class _ModuleCall(NamedTuple):
+class ModuleCall(NamedTuple):
+    """One call of a module, as the finders see it; its tensors are copies."""
+
     name: str
+    """As `model.named_modules()` lists it."""
     inputs: Tensor | None
+    """The first tensor that it was given."""
     output: Tensor | None
+    """What it gave, if that has three axes."""
     kind: type[nn.Module]
+    """Its class."""
 
 
 def find_interface(
@@ -128,7 +134,7 @@ def find_interface(
             torch.where(mask.bool().unsqueeze(1 if channels_first else 2), inputs, 0),
             torch.ones_like(mask),
         )
-    with stranger.quiet(), _watched(model) as calls:
+    with stranger.quiet(), watched(model) as calls:
         stranger.raw(inputs, mask)
     rows = len(inputs)
     heads = [
@@ -177,7 +183,7 @@ def find_interface(
     )
 
 
-def _what_it_gave(calls: list[_ModuleCall]) -> str:
+def _what_it_gave(calls: list[ModuleCall]) -> str:
     """What is wrong with a module that gives no features."""
     if not calls:
         return "which the model does not call"
@@ -186,8 +192,8 @@ def _what_it_gave(calls: list[_ModuleCall]) -> str:
 
 
 def _normalised(
-    between: list[_ModuleCall], reader: _ModuleCall, vector: Tensor | None, rows: int, head: str | None
-) -> tuple[_ModuleCall, Tensor | None]:
+    between: list[ModuleCall], reader: ModuleCall, vector: Tensor | None, rows: int, head: str | None
+) -> tuple[ModuleCall, Tensor | None]:
     """The first normalisation of one vector between features and head, if there is one: what is pooled goes into it."""
     for call in between if head is None else ():
         found = one_vector(call.inputs, rows)
@@ -202,7 +208,7 @@ def _normalised(
 
 
 def _described(
-    one: _ModuleCall, axes: Axes, reader: _ModuleCall, vector: Tensor | None, inputs: int
+    one: ModuleCall, axes: Axes, reader: ModuleCall, vector: Tensor | None, inputs: int
 ) -> Interface:
     output = one.output
     if output is None or vector is None:
@@ -217,11 +223,12 @@ def _described(
         activation = next(
             (name for name, function in _ACTIVATIONS.items() if pooled_from(function(series))), ""
         )
-    # A class token: one step more than the inputs, or the step that the head reads as it is. Steps that are all the same,
-    # such as those of dead units, are equal to their mean without any token.
+    # A class token is the first step, which the head reads as it is. One step more than the inputs tells nothing alone: even kernels
+    # make one too. Steps that are all the same, such as those of dead units, are equal to their mean without any token.
     active = _ACTIVATIONS[activation](series) if activation else series
     same = torch.equal(active, active[:, :1].expand_as(active))
-    first = not issubclass(one.kind, nn.RNNBase) and not same and torch.equal(active[:, 0], vector)
+    recurrent = issubclass(one.kind, nn.RNNBase) and series.shape[1] <= inputs
+    token = not recurrent and not same and torch.equal(active[:, 0], vector)
     return Interface(
         features=one.name,
         head=reader.name,
@@ -229,7 +236,7 @@ def _described(
         steps=series.shape[1],
         width=series.shape[2],
         activation=activation,
-        token=series.shape[1] > inputs or first,
+        token=token,
         inputs=inputs,
     )
 
@@ -273,14 +280,22 @@ def captured_interface(
 
 
 @contextlib.contextmanager
-def _watched(model: nn.Module) -> Iterator[list[_ModuleCall]]:
-    """The calls of all modules inside the block, in the order in which they end."""
-    seen: list[_ModuleCall] = []
+def watched(model: nn.Module) -> Iterator[list[ModuleCall]]:
+    """The calls of all modules inside the block, in the order in which they end.
+
+    Example:
+        >>> with watched(nn.Sequential(nn.Conv1d(1, 4, 3), nn.Flatten())) as calls:
+        ...     pass
+        >>> calls
+        []
+    """
+    seen: list[ModuleCall] = []
 
     def hook(name: str) -> Callable[..., None]:
         def keep(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+            # Copies, as in `calls_of`: an activation that works in place would hide itself, and what it was given.
             given = next((part.detach() for part in inputs if isinstance(part, Tensor)), None)
-            seen.append(_ModuleCall(name, given, series_of(output)[0], type(module)))
+            seen.append(ModuleCall(name, copy_of(given), copy_of(series_of(output)[0]), type(module)))
 
         return keep
 

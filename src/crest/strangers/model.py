@@ -4,7 +4,7 @@ import contextlib
 import difflib
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from crest.probes.batches import BATCH, batches_of, evaluating, in_batches
 from crest.strangers.batch import Batch
 from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.strangers.lengths import lengths_of
+from crest.strangers.series import copy_of
 from crest.strangers.signature import (
     length_argument,
     require_valid_steps,
@@ -64,8 +65,7 @@ class StrangerModel:
     def raw(self, inputs: Any, mask: Any = None) -> Any:
         """What the model returns for inputs as it takes them; a mask goes by the name `mask`, as lengths, else in the second place.
 
-        A mask is True on valid steps. A second argument that is named after padding would read it the other way round, and is
-        refused.
+        A mask is True on valid steps. An argument that is named after padding would read it the other way round, and is refused.
 
         Example:
             >>> StrangerModel(lambda x, lengths: lengths).raw(torch.ones(1, 3), torch.tensor([[True, True, False]]))
@@ -108,7 +108,7 @@ class StrangerModel:
         device, precision = place_of(self.model)
         if device is not None:
             batch = batch.to(device, precision or batch.inputs.dtype)
-        batch = replace(batch, channels_first=self.channels_first).checked()
+        batch = batch.with_axes(self.channels_first).checked()
         empty = (~batch.valid.any(1)).nonzero()
         if len(empty):
             raise ValueError(
@@ -158,7 +158,7 @@ def place_of(model: object) -> tuple[torch.device | None, torch.dtype | None]:
 
 
 class LayerCall(NamedTuple):
-    """One call of a layer; its tensors are copies."""
+    """One call of a layer. Its tensors are copies, made when the call ends: a layer that works in place has changed its inputs by then."""
 
     inputs: tuple[Any, ...]
     """Arguments by place."""
@@ -183,8 +183,8 @@ def calls_of(layer: nn.Module) -> Iterator[list[LayerCall]]:
 
     def keep(_: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
         # Copies: a layer that works in place would change what is compared later.
-        copied = tuple(part.clone() if isinstance(part, Tensor) else part for part in inputs)
-        seen.append(LayerCall(copied, named, output.clone() if isinstance(output, Tensor) else output))
+        by_name = {name: copy_of(part) for name, part in named.items()}
+        seen.append(LayerCall(copy_of(inputs), by_name, copy_of(output)))
 
     handle = layer.register_forward_hook(keep, with_kwargs=True)
     try:
@@ -213,13 +213,14 @@ def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
     return model.get_submodule(path)
 
 
-def find_channels_first(model: nn.Module, inputs: Tensor, mask: Tensor | None = None) -> bool | None:
+def find_channels_first(model: nn.Module, batch: Batch) -> bool | None:
     """Whether the model takes (B, C, T), by how many channels its first layer takes; None where that does not tell.
 
     Example:
-        >>> import torch
-        >>> find_channels_first(nn.Conv1d(2, 8, 5), torch.randn(4, 2, 50)), find_channels_first(nn.LSTM(2, 8), torch.randn(4, 50, 2))
-        (True, False)
+        >>> find_channels_first(nn.Conv1d(2, 8, 5), Batch(torch.randn(4, 2, 50)))
+        True
+        >>> find_channels_first(nn.LSTM(2, 8), Batch(torch.randn(4, 50, 2)))
+        False
     """
     first: list[int] = []
     with evaluating(model), contextlib.ExitStack() as hooks:
@@ -228,8 +229,13 @@ def find_channels_first(model: nn.Module, inputs: Tensor, mask: Tensor | None = 
             if channels is not None:
                 handle = part.register_forward_pre_hook(lambda *_, channels=channels: first.append(channels))
                 hooks.callback(handle.remove)
-        StrangerModel(model).raw(inputs, mask)
-    fits = [axis for axis in (1, 2) if first and inputs.shape[axis] == first[0]]
+        try:
+            StrangerModel(model).raw(batch.inputs, batch.mask)
+        except (*CALL_ERRORS, ValueError):
+            # A mask whose steps are a guess may fail behind the first layer, which has told by then.
+            if batch.lengths is None or not first:
+                raise
+    fits = [axis for axis in (1, 2) if first and batch.inputs.shape[axis] == first[0]]
     return fits == [1] if len(fits) == 1 else None
 
 
@@ -252,10 +258,9 @@ def settled_axes(
     """
     found = None
     if isinstance(model, nn.Module):
-        few = batch.first(2)
         # A model that fails on a plain call is told of later, with its own words.
         with contextlib.suppress(Exception):
-            found = find_channels_first(model, few.inputs, few.mask)
+            found = find_channels_first(model, batch.first(2))
     first, second = batch.inputs.shape[1:]
     if said is not None:
         _warn_of_axes(said, tuple(batch.inputs.shape), found)

@@ -1,14 +1,14 @@
 """A model's pooling layer: which it is, how it is called, and what reads it; or the line of `forward` that pools."""
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
 from crest.readouts.base import Readout
 from crest.strangers.batch import Batch
 from crest.strangers.implant import Implant
-from crest.strangers.interface import Interface, InterfaceError, find_interface
+from crest.strangers.interface import Interface, InterfaceError, find_interface, watched
 from crest.strangers.model import LayerCall, StrangerModel, calls_of, find_channels_first
 from crest.strangers.slot import Convention, Layout, PoolingSlot
 
@@ -19,7 +19,6 @@ _ALL = (
     Convention("channels_last", True),
     Convention("channels_first", True),
 )
-_A_LINE = "if a line of `forward` pools what it gives, pass a batch as sample=, and the readout is put in front of the head"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +71,9 @@ def find_place(
         PoolingLayer(path='1', layout='channels_first', keepdim=True, stride=4, linear='3')
     """
     if batch.channels_first is None:
-        batch = replace(batch, channels_first=find_channels_first(model, batch.inputs, batch.mask) or False)
-    stranger, found = StrangerModel(model, bool(batch.channels_first)), known_pooling(model)
+        batch = batch.with_axes(find_channels_first(model, batch) or False)
+    stranger = StrangerModel(model, bool(batch.channels_first))
+    found = known_pooling(stranger, batch)
     refused: ValueError | None = None
     if path is not None or found is not None:
         try:
@@ -90,13 +90,19 @@ def find_place(
         raise ValueError(f"{refused}; nor does a readout fit between it and a head: {unknown}") from unknown
 
 
-def known_pooling(model: nn.Module) -> str | None:
-    """The path of the one layer that is known to pool; None where there is none, or more than one.
+def known_pooling(stranger: StrangerModel, batch: Batch) -> str | None:
+    """The path of the one layer that is known to pool; None if there is none, or more than one.
+
+    A layer does not count if the model goes on with steps behind it: that of a gate, as in squeeze-and-excite blocks.
 
     Example:
-        >>> known_pooling(nn.Sequential(nn.Conv1d(1, 8, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten()))
+        >>> import torch
+        >>> model = nn.Sequential(nn.Conv1d(1, 8, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten())
+        >>> known_pooling(StrangerModel(model), Batch(torch.randn(2, 1, 50)))
         '1'
     """
+    model, few = stranger.model, batch.first(2)
+    assert isinstance(model, nn.Module)
     parts = dict(model.named_modules(remove_duplicate=False))
     inside = tuple(f"{name}." for name, part in parts.items() if isinstance(part, PoolingSlot))
     found = [
@@ -104,6 +110,13 @@ def known_pooling(model: nn.Module) -> str | None:
         for name, part in parts.items()
         if name and is_known_pooling(part) and not name.startswith(inside)
     ]
+    if found:
+        with stranger.quiet(), watched(model) as calls:
+            stranger.raw(few.inputs, few.mask)
+        # A pooled vector may keep an axis of length one; steps have two that are longer.
+        steps = [call.output is not None and min(call.output.shape[1:]) > 1 for call in calls]
+        gates = {call.name for place, call in enumerate(calls) if any(steps[place + 1 :])}
+        found = [name for name in found if name not in gates]
     return found[0] if len(found) == 1 else None
 
 
@@ -184,8 +197,8 @@ def _pooling_layer(
         raise ValueError(
             f"{argument} must name a layer that the model calls once, got {path!r}: {len(calls)} calls"
         )
-    given, made = _shapes(calls[0], path, argument)
-    layout, keepdim = _fitting(given, made, path, (layout, keepdim), argument)
+    given, made = layer_shapes(calls[0], path, argument)
+    layout, keepdim = fitting_convention(given, made, path, (layout, keepdim), argument)
     vector = calls[0].output.reshape(len(calls[0].output), -1)
 
     def reads(one: object) -> bool:
@@ -204,14 +217,26 @@ def _pooling_layer(
     )
 
 
-def _fitting(
+def fitting_convention(
     given: tuple[int, ...],
     made: tuple[int, ...],
     path: str,
     asked: tuple[Layout | None, bool | None],
     argument: str,
 ) -> Convention:
-    """The one way of calling in which the layer makes this shape of that one."""
+    """The one way of calling in which the layer makes this shape of that one.
+
+    Args:
+        given: shape of the features.
+        made: shape of what it gave.
+        path: its name, for messages.
+        asked: layout and keepdim, if they are known; they must then fit.
+        argument: the name of the argument that holds the path, for messages.
+
+    Example:
+        >>> fitting_convention((4, 30, 7), (4, 7), "pool", (None, None), "path")
+        Convention(layout='channels_last', keepdim=False)
+    """
     fits = [one for one in _ALL if _pooled_shape(given, one) == made and given[_time_axis(one)] > 1]
     if not fits:
         raise ValueError(
@@ -233,7 +258,7 @@ def _fitting(
     return fitting[0]
 
 
-def _shapes(call: LayerCall, path: str, argument: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def layer_shapes(call: LayerCall, path: str, argument: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What the layer was given and what it made, if both are tensors, the first with three axes."""
     features = call.inputs[0] if call.inputs else call.named.get("features")
     if not isinstance(features, Tensor) or features.ndim != 3:

@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from crest._base.doors import door_leaving
 from crest.readouts.base import Readout
 from crest.strangers.batch import read_batch
+from crest.strangers.failures import CALL_ERRORS, why_it_failed
 from crest.strangers.implant import implant_readout
 from crest.strangers.interface import Interface
+from crest.strangers.model import part_at
 from crest.strangers.pooling import find_place, known_convention
 from crest.strangers.slot import Convention, Layout, PoolingSlot
 
@@ -62,19 +64,17 @@ def replace_pooling(
         >>> model(torch.randn(2, 3, 100)).shape
         torch.Size([2, 1])
     """
-    names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
-    if path not in names:
-        raise ValueError(
-            f"path must name a module inside the model: {', '.join(names) or 'none'}; got {path!r}"
-        )
-    layer = model.get_submodule(path)
+    layer = part_at(model, "path", path)
     between: Interface | None = None
     if sample is None:
         known_convention(layer, path, hint=_A_LINE)
     else:
-        place = find_place(
-            model, read_batch(sample, "sample"), path, layout=layout, keepdim=keepdim, argument="path"
-        )
+        batch = read_batch(sample, "sample")
+        try:
+            place = find_place(model, batch, path, layout=layout, keepdim=keepdim, argument="path")
+        except CALL_ERRORS as error:
+            why = why_it_failed(error, tuple(batch.inputs.shape), masked=batch.mask is not None)
+            raise ValueError(f"sample must fit the model: {why}") from error
         if isinstance(place, Interface):
             between = place
         else:
@@ -88,7 +88,7 @@ def replace_pooling(
         )
         warnings.warn(
             f"{before} at {path!r}: train it again before you use it, or call "
-            "crest.reanchor instead, which fits the head again; as it is now, its answers mean nothing",
+            "crest.reanchor instead, which fits the head again; as it is now, its predictions mean nothing",
             UserWarning,
             stacklevel=3,  # past the door
         )

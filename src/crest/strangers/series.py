@@ -31,6 +31,22 @@ def series_of(output: Any) -> tuple[Tensor | None, Tensor | None]:
     return None, None
 
 
+def copy_of(output: Any) -> Any:
+    """What a module gave, with copies of its tensors: a later line of the model may write over them. Gradients still pass.
+
+    Example:
+        >>> steps = torch.ones(1, 2, 1)
+        >>> kept = copy_of((steps, None))
+        >>> steps.zero_().sum(), kept[0].sum()
+        (tensor(0.), tensor(2.))
+    """
+    if isinstance(output, PackedSequence):
+        return output._replace(data=output.data.clone())
+    if isinstance(output, tuple | list):
+        return tuple(map(copy_of, output))
+    return output.clone() if isinstance(output, Tensor) else output
+
+
 def one_vector(inputs: Tensor | None, rows: int) -> Tensor | None:
     """(B, D) of the pooled vector, also from (B, 1, D) or (B, D, 1)."""
     if inputs is None or inputs.is_nested or inputs.ndim < 2 or len(inputs) != rows:

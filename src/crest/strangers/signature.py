@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 _LENGTHS = re.compile(r"(?!max|min|total)(.*_)?(seq)?(len|lens|length|lengths)")
 """Names under which models take how many steps of each trajectory are valid."""
@@ -22,7 +23,7 @@ def argument_names(model: Callable[..., Any]) -> list[str]:
 
 
 def takes_mask_by_name(model: Callable[..., Any]) -> bool:
-    """Whether the model has an argument `mask`; else a mask is its second argument.
+    """Whether the model has an argument `mask`.
 
     Example:
         >>> takes_mask_by_name(nn.Linear(2, 1))
@@ -62,6 +63,24 @@ def names_mask(argument: str | None) -> bool:
     return argument is not None and any(part in argument for part in ("mask", "valid", "pad"))
 
 
+def is_mask(value: object, argument: str | None, shape: tuple[int, int]) -> bool:
+    """Whether what a model is given under this name is a mask of its steps: the name says so, or there is a flag for each step.
+
+    Args:
+        value: of the argument; numbers (B, T) under another name may be anything, such as times.
+        argument: its name, if that is known.
+        shape: (B, T) of the signals. The value may have other axes.
+
+    Example:
+        >>> flags = torch.ones(2, 5, dtype=torch.bool)
+        >>> is_mask(flags, "m", (2, 5)), is_mask(flags.float(), "time", (2, 5)), is_mask(flags.float(), "mask", (2, 5))
+        (True, False, True)
+    """
+    if not isinstance(value, Tensor):
+        return False
+    return names_mask(argument) or (value.dtype == torch.bool and value.numel() == shape[0] * shape[1])
+
+
 def step_argument(model: Callable[..., Any]) -> str | None:
     """The name of the argument by which a model takes a mask, or lengths; None where Python cannot tell.
 
@@ -83,7 +102,7 @@ def require_valid_steps(argument: str | None) -> None:
     """
     if argument is not None and _LENGTHS.fullmatch(argument) is None and "pad" in argument:
         raise ValueError(
-            f"mask is True where a step is valid, and the model's second argument is {argument!r}: wrap the model, such as "
+            f"mask is True where a step is valid, and the model takes it as {argument!r}: wrap the model, such as "
             f"lambda x, mask: model(x, ~mask)"
         )
 
