@@ -116,6 +116,8 @@ def repair(
         found: list[str] = []
         channels_first = settled_axes(original, first, channels_first, longer=False, notes=found)
         notes += [f"{_sentence(note)}. Pass channels_first= if that is wrong." for note in found]
+        # Lengths are read anew where the axes were found: which axis is time decides how many steps there are.
+        form = replace(form, channels_first=channels_first)
         yardstick = Yardstick(
             validation=form.joined(validation, "validation", channels_first),
             channels_first=channels_first,

@@ -101,7 +101,7 @@ class Workshop:
 
     def __post_init__(self) -> None:
         """See on the first batch where CREST can stand, and what reads it."""
-        batch = replace(self.first, channels_first=self.channels_first)
+        batch = self.first.with_axes(self.channels_first, "train_batches")
         try:
             found = find_place(
                 self.model, batch, self.pooling, head=self.head, layout=self.layout, keepdim=self.keepdim
