@@ -419,7 +419,7 @@ def test_an_activation_in_place_changes_nothing() -> None:
         for kind in (Strided, Overwriting)
     ]
     assert shares[0] is not None
-    assert shares[0] == credits[1]
+    assert shares[0] == shares[1]
 
 
 def test_a_mask_that_the_repaired_model_would_not_know_is_refused() -> None:
