@@ -522,7 +522,7 @@ def test_fit_returns_a_model_or_nothing(model: nn.Module) -> None:
         (TRAIN, {"remedies": {"as it is": nn.ReLU()}}, "^remedies must have other names than that of the given model"),
         (TRAIN, {"remedies": {"mine": 3}}, r"^remedies\['mine'\] must be a module, .* got int"),
         (TRAIN, {"field": [(torch.zeros(3, 1, 50), torch.full((3,), torch.nan))]}, "^targets of field must be finite"),
-        (TRAIN, {"exchange": {"seed": 1}}, "^exchange must be a crest.ExchangeSettings, got dict"),
+        (TRAIN, {"exchange": {"seed": 1}}, "^exchange must be an? .*ExchangeSettings.* got dict"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_by_name(
@@ -693,3 +693,21 @@ def test_a_known_remedy_under_another_name_loads_by_itself(
     found.save(tmp_path)
     x, _ = TRAIN[0]
     assert torch.equal(crest.Repaired.load(tmp_path, network())(x), found.model(x))
+
+
+def test_lengths_are_read_along_the_axis_of_time_that_was_found() -> None:
+    """More channels than steps: the first layer tells which axis is time, and lengths follow."""
+
+    class Wide(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder, self.head = nn.Conv1d(64, 4, 5, padding=2), nn.Linear(4, 1)
+
+        def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+            there = (torch.arange(x.shape[2]) < lengths[:, None]).unsqueeze(1)
+            return self.head((self.encoder(x) * there).sum(2) / lengths[:, None])[:, 0]
+
+    x, y, lengths = torch.randn(24, 64, 50), torch.randn(24), torch.randint(30, 50, (24,))
+    found = crest.repair(Wide(), [(x, y, lengths)], validation=[(x, y, lengths)], remedies=[], **QUICK)
+    assert found.before.id_error > 0
+    assert "(B, C, T)" in found.notes[0]

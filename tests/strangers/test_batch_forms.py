@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from crest.strangers.batch_forms import BatchForm, ChangedBatches, held_out, require_rereadable
+from crest.strangers.batch_forms import BatchForm, ChangedBatches, require_rereadable, split_batches
 
 Batch = namedtuple("Batch", ["signal", "target"])
 FORM = BatchForm()
@@ -95,13 +95,15 @@ def test_what_cannot_be_measured_is_refused() -> None:
 def test_a_fifth_is_held_out_of_batches_of_any_size(sizes: list[int]) -> None:
     total = sum(sizes)
     labels = torch.arange(float(total)).split(sizes)
-    kept, held = held_out([rows(*part.tolist()) for part in labels], FORM, seed=1000)
+    kept, held = split_batches([rows(*part.tolist()) for part in labels], FORM, seed=1000)
     trained = [value for _, y in kept for value in y.tolist()]
     measured = [value for _, y in held for value in y.tolist()]
     assert len(measured) == total // 5
     assert sorted(trained + measured) == list(range(total))
     assert all(torch.equal(x[:, 0, 0], y) for x, y in kept + held)
-    again, other = (held_out([rows(*part.tolist()) for part in labels], FORM, seed) for seed in (1000, 1001))
+    again, other = (
+        split_batches([rows(*part.tolist()) for part in labels], FORM, seed) for seed in (1000, 1001)
+    )
     assert [y.tolist() for _, y in again[1]] == [y.tolist() for _, y in held]
     # Batches of one give every fifth of them, whatever the seed.
     assert sizes[0] == 1 or [y.tolist() for _, y in other[1]] != [y.tolist() for _, y in held]
@@ -109,7 +111,7 @@ def test_a_fifth_is_held_out_of_batches_of_any_size(sizes: list[int]) -> None:
 
 def test_too_few_to_hold_out() -> None:
     with pytest.raises(ValueError, match=r"^train_batches must hold 10 trajectories or more, .* got 9"):
-        held_out([rows(*map(float, range(9)))], FORM, seed=0)
+        split_batches([rows(*map(float, range(9)))], FORM, seed=0)
 
 
 def test_changed_batches_are_made_anew_in_each_pass() -> None:
@@ -153,16 +155,16 @@ def test_a_value_that_is_not_finite_is_found_in_the_users_own_batch(channels_fir
         FORM.joined(pairs, "field", channels_first)
     # What is held out gets other places, and a name that nobody gave.
     with pytest.raises(ValueError, match=f"^inputs of train_batches {message}"):
-        held_out(pairs, BatchForm(channels_first=channels_first), seed=0)
+        split_batches(pairs, BatchForm(channels_first=channels_first), seed=0)
     with pytest.raises(
         ValueError, match=r"^inputs of train_batches must be finite, .* index \[4, .\, .\] in batch 1$"
     ):
-        held_out(pairs, FORM, seed=0)
+        split_batches(pairs, FORM, seed=0)
     masked = [(*pair, some) for pair, some in zip(pairs, mask.split(10), strict=True)]
     with pytest.raises(ValueError, match=f"^inputs of train_batches {message}"):
-        held_out(masked, FORM, seed=0)
+        split_batches(masked, FORM, seed=0)
     mask[14, 5] = False
-    assert len(held_out(masked, FORM, seed=0)[1]) == 2
+    assert len(split_batches(masked, FORM, seed=0)[1]) == 2
 
 
 def test_tuples_that_are_not_by_trajectory_stay_whole() -> None:

@@ -22,7 +22,7 @@ from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.remedies.registry import CONTROL, REMEDIES, USUAL_REMEDIES, remedies_of
 from crest.remedies.remedy import Remedy
 from crest.strangers.batch import Batch, BatchKeys, as_batches
-from crest.strangers.batch_forms import BatchForm, held_out, require_rereadable
+from crest.strangers.batch_forms import BatchForm, require_rereadable, split_batches
 from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.strangers.model import StrangerModel, part_at, settled_axes
 
@@ -106,18 +106,21 @@ def repair(
         notes: list[str] = []
         if validation is None:
             with scope(seed, "repair/reading"):
-                train_batches, validation = held_out(train_batches, form, seed)
+                train_batches, validation = split_batches(train_batches, form, seed)
             notes.append(
                 "ID errors and shares are of a fifth of the training trajectories, held out of every training here. If the "
                 "model as it is was trained on them, its own ID error is too low."
             )
         first = _first(train_batches, form, seed)
-        _require_taken(original, first)
         found: list[str] = []
         channels_first = settled_axes(original, first, channels_first, longer=False, notes=found)
         notes += [f"{_sentence(note)}. Pass channels_first= if that is wrong." for note in found]
-        # Lengths are read anew where the axes were found: which axis is time decides how many steps there are.
-        form = replace(form, channels_first=channels_first)
+        # Lengths are read anew now that the axes are known: which axis is time decides how many steps there are.
+        form, first = (
+            replace(form, channels_first=channels_first),
+            first.with_axes(channels_first, "train_batches"),
+        )
+        _require_taken(original, first)
         yardstick = Yardstick(
             validation=form.joined(validation, "validation", channels_first),
             channels_first=channels_first,

@@ -162,14 +162,14 @@ def require_rereadable(argument: str, batches: object) -> None:
     raise ValueError(f"{argument} must be a list or a DataLoader, which can be read many times, got {got}")
 
 
-def held_out(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[list[Any], list[Any]]:
+def split_batches(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[list[Any], list[Any]]:
     """Two lists of batches: to train on, and a fifth of the trajectories, drawn by the seed, to measure on.
 
     Every batch gives its share, so that the batches to train on are of nearly the same size as before.
 
     Example:
         >>> x, y = torch.zeros(20, 5, 1), torch.arange(20.0)
-        >>> kept, held = held_out([(x[:10], y[:10]), (x[10:], y[10:])], BatchForm(), seed=0)
+        >>> kept, held = split_batches([(x[:10], y[:10]), (x[10:], y[10:])], BatchForm(), seed=0)
         >>> [len(y) for _, y in kept], [len(y) for _, y in held]
         ([8, 8], [2, 2])
     """
