@@ -39,7 +39,7 @@ LEVELS = torch.randn(12, 40, 1)
     ("outputs", "names", "message"),
     [
         (1, {"channels": ["a", "b"]}, "^channels must name each of 1 channels, got"),
-        (1, {"channels": "a"}, "^channels must name each of 1 channels, got 'a'"),
+        (1, {"channels": "a"}, "^channels must be a list .* got 'a'"),
         (
             1,
             {"classes": ["new", "worn", "gone"]},

@@ -81,14 +81,14 @@ def at_least_float32(*tensors: Tensor) -> torch.dtype:
 def channels_first_of(signals: Signals) -> Tensor:
     """Signals (B, T, C) as (B, C, T), with strides that a convolution can be trained on.
 
-    One channel is reshaped and not transposed. A transposed (B, 1, T) has the stride 1 twice, and the backward pass of
+    One channel is flattened and not transposed. A transposed (B, 1, T) has the stride 1 twice, and the backward pass of
     torch's Conv1d on a CPU (2.13, oneDNN) reads such a tensor beyond its end: the process dies.
 
     Example:
         >>> channels_first_of(torch.zeros(2, 5, 1)).stride(), channels_first_of(torch.zeros(2, 5, 3)).shape
         ((5, 5, 1), torch.Size([2, 3, 5]))
     """
-    return signals.reshape(len(signals), 1, -1) if signals.shape[2] == 1 else signals.transpose(1, 2)
+    return signals.flatten(1).unsqueeze(1) if signals.shape[2] == 1 else signals.transpose(1, 2)
 
 
 def valid_steps(mask: ProfileMask | None, like: Tensor) -> ProfileMask:
