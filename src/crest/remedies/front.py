@@ -85,7 +85,10 @@ class WithFront(nn.Module):
 
     def _is_mask(self, value: Any, x: Tensor, channels_first: bool | None) -> bool:
         """Whether what the model is given in the place of its mask is one (B, T); a mask with other axes is refused."""
-        found = is_mask(value, self._own, (len(x), x.shape[2 if channels_first else 1]))
+        if value is None:
+            return False
+        # Not `len`: it would fix the batch size of an exported graph.
+        found = is_mask(value, self._own, (x.shape[0], x.shape[2 if channels_first else 1]))
         if found and value.ndim != 2:
             raise ValueError(
                 f"{self._own} must have shape (B, T), got {tuple(value.shape)}: the front would read the padding"
