@@ -19,6 +19,7 @@ from crest.lab.runs.spec import RunSpec
 from crest.lab.training import Schedule
 from crest.recordings import Splits, Trajectories
 from crest.recordings.signal_files import read_signal
+from crest.theory import TwoChannel
 
 MODULES = (
     "crest",
@@ -49,7 +50,7 @@ MORE = {
 
 RESULTS = {
     "Audit", "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "MeasuredModel", "PooledMeans",
-    "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Separated", "Trace", "Traces", "TriedBudget",
+    "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Risks", "Separated", "Trace", "Traces", "TriedBudget",
     "TwoChannelSample", "WatchedEpoch", "WithFront",
 }  # fmt: skip
 """What our functions give back: nobody calls these, and they check nothing."""
@@ -288,6 +289,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "periodic": {**slow, "tones": 2},
         "split": {**slow, "kind": "slow", "sigma": 2.0},
         "TwoChannel": LAW,
+        "simulated_risks": {"model": TwoChannel(**LAW), "n": 40, "generator": np.random.default_rng(0)},
         "simulated_budget_risk": {"K": 4, "L": 3, "s0": 1.0, "n": 40, "generator": np.random.default_rng(0)},
         "fit_reader": {"means": np.random.default_rng(0).normal(size=(9, 2)), "y": np.arange(9.0)},
         "reader_risk": {"weights": np.ones(2), "means": np.ones((9, 2)), "y": np.arange(9.0)},

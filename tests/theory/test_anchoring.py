@@ -9,6 +9,7 @@ from crest.theory import (
     anchored_snr,
     anchored_snr_blend,
     best_anchor_weight,
+    contrast_snr_blend,
     event_snr,
     fit_reader,
     reader_risk,
@@ -47,11 +48,14 @@ def test_closed_forms_are_the_population_values(population, L: int, K: int, hits
     mask = selected(events, K, hits)
     channel = x[..., 0]
     chosen = np.sum(channel * mask, axis=1) / K
+    rest = np.sum(channel * ~mask, axis=1) / (4 - K)
     whole = channel.mean(axis=1)
     law = {"alpha": alpha, "precision": hits / K, "K": K, "T": 4, "epsilon": L / 4, "s0": 1.3}
 
     blend = measured_snr(alpha * chosen + (1 - alpha) * whole, y)
     assert blend == pytest.approx(anchored_snr_blend(**law), rel=1e-9)
+    contrast = measured_snr(alpha * (chosen - rest) + (1 - alpha) * whole, y)
+    assert contrast == pytest.approx(contrast_snr_blend(**law), rel=1e-9, abs=1e-12)
     assert measured_snr(chosen, y) == pytest.approx(anchored_snr(hits / K, K, 1.3), rel=1e-9)
 
 
@@ -98,6 +102,24 @@ def test_precision_above_epsilon_is_not_enough() -> None:
     assert best_anchor_weight(**selection) == pytest.approx(0.05 * 4 / (0.2 * 96))
 
 
+@given(selections())
+def test_contrast_peaks_below_one_half(selection: dict[str, float]) -> None:
+    gain = (selection["precision"] - selection["epsilon"]) * selection["K"]
+    if gain <= 0:
+        return
+    best = gain / (gain + selection["epsilon"] * selection["T"])
+    ratio = contrast_snr_blend(alpha=ALPHAS, s0=1.0, **selection)
+    peak = contrast_snr_blend(alpha=best, s0=1.0, **selection)
+    assert best < 0.5
+    assert peak >= ratio.max() * (1 - 1e-9)
+
+
+def test_contrast_of_a_complete_selection_pays_for_the_rest() -> None:
+    K = np.array([5, 10, 50])
+    full = contrast_snr_blend(alpha=1.0, precision=5 / K, K=K, T=100, epsilon=0.05, s0=2.0)
+    np.testing.assert_allclose(full, (1 - K / 100) * anchored_snr(5 / K, K, 2.0))
+
+
 @given(st.floats(0, 50), st.floats(0, 50), st.floats(0.01, 10))
 def test_risk_falls_with_the_event_ratio_at_a_fixed_background(
     event: float, background: float, more: float
@@ -123,15 +145,16 @@ def test_more_precision_can_raise_the_risk_of_the_two_channel_reader() -> None:
         ({"K": 95, "precision": 0.0}, "precision must leave at most epsilon T events"),
     ],
 )
-def test_bad_arguments_are_named(change, message) -> None:
+@pytest.mark.parametrize("law", [anchored_snr_blend, contrast_snr_blend])
+def test_bad_arguments_are_named(law, change, message) -> None:
     good = {"alpha": 0.5, "precision": 0.5, "K": 10, "T": 100, "epsilon": 0.1, "s0": 1.0}
     with pytest.raises(ValueError, match=message):
-        anchored_snr_blend(**good | change)
+        law(**good | change)
 
 
-def test_the_best_weight_needs_a_rest() -> None:
+def test_contrast_needs_a_rest() -> None:
     with pytest.raises(ValueError, match="K must be less than T"):
-        best_anchor_weight(precision=0.1, K=100, T=100, epsilon=0.1)
+        contrast_snr_blend(alpha=0.5, precision=0.1, K=100, T=100, epsilon=0.1, s0=1.0)
 
 
 @pytest.mark.parametrize("far", [1e-305, 1e-60, 1e60, 1e305])

@@ -18,6 +18,7 @@ from crest.theory import (
     risk_ood,
     risk_ood_limit,
     sensitivity_ratio,
+    simulated_risks,
 )
 
 scales = st.floats(0.1, 20.0)
@@ -63,12 +64,9 @@ def test_closed_forms_are_the_population_fit(
 def test_an_empirical_fit_agrees_to_three_decimals(epsilon: float) -> None:
     # a strong cue: for a weak one the sampling error of R_ood alone exceeds 5e-4 at this n
     law = {"epsilon": epsilon, "T": 100, "s0": 1.0, "s1": 1.0, "gamma": 0.8}
-    model, generator = TwoChannel(**law), rng.generator(0, "dilution/fit")
-    weights = fit_reader(*model.sample_means(4_000_000, generator))
-    assert abs(reader_risk(weights, *model.sample_means(4_000_000, generator)) - risk_id(**law)) < 5e-4
-    assert (
-        abs(reader_risk(weights, *model.sample_means(4_000_000, generator, g=0.0)) - risk_ood(**law)) < 5e-4
-    )
+    risks = simulated_risks(TwoChannel(**law), 4_000_000, rng.generator(0, "dilution/fit"))
+    assert abs(risks.id - risk_id(**law)) < 5e-4
+    assert abs(risks.ood - risk_ood(**law)) < 5e-4
 
 
 def test_a_fit_to_whole_trajectories_agrees() -> None:

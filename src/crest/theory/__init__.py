@@ -5,6 +5,7 @@ from crest.theory.anchoring import (
     anchored_snr,
     anchored_snr_blend,
     best_anchor_weight,
+    contrast_snr_blend,
 )
 from crest.theory.budget_law import best_budget, best_precision, budget_risk, simulated_budget_risk
 from crest.theory.dilution import (
@@ -23,15 +24,18 @@ from crest.theory.dilution import (
 )
 from crest.theory.two_channel import (
     PooledMeans,
+    Risks,
     TwoChannel,
     TwoChannelSample,
     fit_reader,
     reader_risk,
+    simulated_risks,
 )
 
 __all__ = [
     "PooledMeans",
     "ReaderWeights",
+    "Risks",
     "TwoChannel",
     "TwoChannelSample",
     "anchored_risk_ood",
@@ -42,6 +46,7 @@ __all__ = [
     "best_budget",
     "best_precision",
     "budget_risk",
+    "contrast_snr_blend",
     "credit_share",
     "credit_share_order",
     "event_snr",
@@ -55,4 +60,5 @@ __all__ = [
     "risk_ood_limit",
     "sensitivity_ratio",
     "simulated_budget_risk",
+    "simulated_risks",
 ]

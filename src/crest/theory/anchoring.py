@@ -119,3 +119,32 @@ def best_anchor_weight(*, precision: Numbers, K: Numbers, T: Numbers, epsilon: N
     """
     pi, K, T, epsilon = _selection(precision, K, T, epsilon, rest=True)
     return np.clip((pi - epsilon) * K / (epsilon * (T - K)), 0.0, 1.0)
+
+
+@door
+def contrast_snr_blend(
+    *,
+    alpha: Numbers,
+    precision: Numbers,
+    K: Numbers,
+    T: Numbers,
+    epsilon: Numbers,
+    s0: Numbers,
+) -> Values:
+    """Event signal-to-noise ratio of CREST's own blend, alpha (selected - rest) + (1 - alpha) global.
+
+    The contrast has signal c = (pi - epsilon) T / (T - K), noise variance s0^2 T / (K (T - K)), and no
+    covariance with the global mean. For pi > epsilon the ratio peaks at alpha = (pi - epsilon) K / ((pi -
+    epsilon) K + epsilon T), below 1/2: on the event channel alone the rest mean only adds noise, and what the
+    contrast earns is the cancelled background. At alpha = 1 and every event selected it is
+    (1 - K / T) pi^2 K / s0^2.
+
+    Example:
+        >>> print(contrast_snr_blend(alpha=[0, 1], precision=1.0, K=5, T=100, epsilon=0.05, s0=1.0).round(3))
+        [0.25 4.75]
+    """
+    pi, K, T, epsilon = _selection(precision, K, T, epsilon, rest=True)
+    alpha = as_numbers("alpha", alpha, "lie in [0, 1]")
+    s0 = as_noise("s0", s0)
+    signal = alpha * (pi - epsilon) * T / (T - K) + (1 - alpha) * epsilon
+    return signal**2 / (s0**2 * (alpha**2 * T / (K * (T - K)) + (1 - alpha) ** 2 / T))

@@ -26,6 +26,13 @@ class PooledMeans(NamedTuple):
     y: Floats
 
 
+class Risks(NamedTuple):
+    """One reader's normalized mean squared error with the cue (id) and without it (ood)."""
+
+    id: float
+    ood: float
+
+
 @door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TwoChannel:
@@ -160,3 +167,21 @@ def _require_samples(means: Floats, y: Floats) -> None:
     require_shape("y", y, "(n,)", means.shape[:1])
     require("means", means, "be finite")
     require("y", y, "be finite")
+
+
+@door
+def simulated_risks(model: TwoChannel, n: int, generator: np.random.Generator) -> Risks:
+    """Risks of a reader fitted to n in-distribution samples, on n fresh samples of either kind.
+
+    This is Proposition 1 by experiment: `risk_id` and `risk_ood` are its limits for large n.
+
+    Example:
+        >>> model = TwoChannel(T=100, epsilon=0.05, s0=1.0, s1=1.0, gamma=0.5)
+        >>> risks = simulated_risks(model, 50_000, np.random.default_rng(0))
+        >>> round(risks.id, 2), round(risks.ood, 2)
+        (0.04, 1.02)
+    """
+    weights = fit_reader(*model.sample_means(n, generator))
+    seen = reader_risk(weights, *model.sample_means(n, generator))
+    unseen = reader_risk(weights, *model.sample_means(n, generator, g=0.0))
+    return Risks(id=seen, ood=unseen)
