@@ -37,6 +37,7 @@ def transient_core(
         tensor([18, 19, 20, 21, 22])
     """
     require_series("signals", signals, "(B, T, C)")
+    require("sigma", sigma, "be positive")
     require("budget", budget, "lie in (0, 1)")
     valid = valid_steps(as_mask(mask, signals), signals[..., 0])
     signals = signals.detach().to(at_least_float32(signals)).masked_fill(~valid.unsqueeze(-1), 0.0)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from crest._base.arguments import require_choice, require_fields
+from crest._base.doors import door
 from crest.background import SIGMA
 from crest.background.separation import background_of
 
@@ -12,6 +13,7 @@ What: TypeAlias = Literal["spectrum", "background"]
 WHAT: tuple[What, ...] = ("spectrum", "background")
 
 
+@door
 @dataclass(frozen=True, kw_only=True)
 class ExchangeSettings:
     """The settings of an exchange test; every door that runs one takes them as `exchange=`, with the same defaults.
