@@ -88,8 +88,12 @@ def main(trajectories: int) -> None:
         works: dict[str, Callable[[], object]] = {
             "credit": lambda: credited(model, x, events),
             "deletion": lambda: deletion(lambda rows: in_batches(model, batches_of(rows)), x, y, ratings),
-            "exchange test": lambda: crest.exchange_test(model, x, exchange=ExchangeSettings(what="background", batch_size=BATCH)),
-            "audit": lambda: crest.audit(model, (x, y), exchange=ExchangeSettings(trajectories=trajectories, batch_size=BATCH)),
+            "exchange test": lambda: crest.exchange_test(
+                model, x, exchange=ExchangeSettings(what="background", batch_size=BATCH)
+            ),
+            "audit": lambda: crest.audit(
+                model, (x, y), exchange=ExchangeSettings(trajectories=trajectories, batch_size=BATCH)
+            ),
         }
         for name, work in works.items():
             # Before and after: other work on the machine comes and goes.
