@@ -29,6 +29,7 @@ class ExchangeSettings:
         ValueError: block must be a whole number, 2 or more, got 1
     """
 
+    # our choice: docs/choices.md#spectra
     what: What = "spectrum"
     """What of a background is exchanged. "spectrum": its level and how large each of its frequencies is, on the phases that
     the own background has. The transient then still fits into the waves around it, if events keep to a phase; what only
@@ -37,6 +38,7 @@ class ExchangeSettings:
     """How a signal is separated into background and transient, as in `crest.background.split`."""
     sigma: float = SIGMA
     """Standard deviation of the low-pass in steps, for kinds that have one."""
+    # our choice: docs/choices.md#exchange
     trajectories: int = 128
     """How many trajectories are exchanged; all if there are fewer."""
     block: int = 16
