@@ -196,10 +196,10 @@ def test_ac_coupling_of_zero_mean_signals_is_not_better_than_more_training() -> 
     assert coupled.exchanged_error == pytest.approx(control.exchanged_error, rel=1e-3)
     assert coupled.id_error == pytest.approx(control.id_error, rel=1e-3)
     assert not beats(coupled, control)
-    assert found.name in (AS_IT_IS, CONTROL, "AC coupling")
+    assert found.name in (CONTROL, "AC coupling")
     # Whatever is taken of two that are one, no remedy gets the credit for more training.
     said = " ".join(found.notes)
-    assert found.name == AS_IT_IS or "No remedy is clearly better" in said or "not clearly better" in said
+    assert "No remedy is clearly better than training longer alone" in said or "not clearly better" in said
 
 
 def test_the_control_is_beside_whatever_is_trained_and_nothing_else(
