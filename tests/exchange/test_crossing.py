@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from crest import ExchangeSettings
-from crest.exchange.crossing import Crossed, with_spectrum
+from crest.exchange.crossing import CrossedSignals, with_spectrum
 
 STEPS = 64
 SETTINGS = ExchangeSettings()
@@ -85,7 +85,7 @@ def test_frequencies_that_the_own_background_lacks_are_lent_too() -> None:
 
 def test_on_its_own_background_a_transient_is_the_signal() -> None:
     x = signals()
-    parts = Crossed(x, None, SETTINGS)
+    parts = CrossedSignals(x, None, SETTINGS)
     (cells,) = parts.cells(torch.tensor([[0, 0], [3, 3], [3, 1]]))
     torch.testing.assert_close(cells[:2], x[[0, 3]], rtol=0, atol=1e-14)
     assert not torch.allclose(cells[2], x[3])
@@ -94,14 +94,14 @@ def test_on_its_own_background_a_transient_is_the_signal() -> None:
 def test_a_mask_of_ones_changes_nothing_and_padding_is_never_read() -> None:
     x = signals()
     pairs = torch.cartesian_prod(torch.arange(6), torch.arange(6))
-    (plain,) = Crossed(x, None, SETTINGS).cells(pairs)
+    (plain,) = CrossedSignals(x, None, SETTINGS).cells(pairs)
     ones = torch.ones(x.shape[:2], dtype=torch.bool)
-    masked, valid = Crossed(x, ones, SETTINGS).cells(pairs)
+    masked, valid = CrossedSignals(x, ones, SETTINGS).cells(pairs)
     torch.testing.assert_close(masked, plain)
     assert bool(valid.all())
     short = ones.clone()
     short[::2, 40:] = False
-    first = Crossed(x, short, SETTINGS).cells(pairs)[0]
-    second = Crossed(x.where(short[..., None], 99.0), short, SETTINGS).cells(pairs)[0]
+    first = CrossedSignals(x, short, SETTINGS).cells(pairs)[0]
+    second = CrossedSignals(x.where(short[..., None], 99.0), short, SETTINGS).cells(pairs)[0]
     torch.testing.assert_close(first, second)
     assert float(first[0, 40:].abs().max()) == 0

@@ -14,7 +14,7 @@ _LACKS = 1e-6
 _TINY = 1e-30
 
 
-class Crossed:
+class CrossedSignals:
     """Signals, separated once, and what a function is asked about: the arguments of one call each.
 
     Args:

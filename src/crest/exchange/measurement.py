@@ -11,7 +11,7 @@ from torch import Tensor
 from crest._base.doors import door_leaving
 from crest._base.rng import generator
 from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
-from crest.exchange.crossing import Crossed
+from crest.exchange.crossing import CrossedSignals
 from crest.exchange.result import Exchange, Interval
 from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.two_way import LEVEL, Array, component_shares, resampled_intervals, sums_of_squares
@@ -77,7 +77,7 @@ def exchange_test(
     chosen = torch.from_numpy(drawn).to(inputs.device)
     signals = inputs.detach()[chosen]
     valid = None if valid is None else valid[chosen]
-    parts = Crossed(signals, valid, settings)
+    parts = CrossedSignals(signals, valid, settings)
     # No block of one: it has nothing to exchange.
     blocks = np.array_split(
         np.arange(len(drawn)), min(math.ceil(len(drawn) / settings.block), len(drawn) // 2)
