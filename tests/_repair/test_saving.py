@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,21 @@ TRAIN = split(*knocks(64, tie=0.99, seed=1000))
 QUICK: dict[str, Any] = {"exchange": ExchangeSettings(trajectories=8, block=4)}
 
 
+def let_the_rule_take(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `crest.repair` take this candidate, whatever its numbers are."""
+    ruled = crest.choose
+
+    def taken(candidates: Any, **options: Any) -> crest.Choice:
+        return replace(ruled(candidates, **options), name=name)
+
+    monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
+
+
 @pytest.mark.parametrize("remedy", ["re-anchored", "AC coupling", "CREST"])
 def test_a_repaired_model_comes_back_to_the_bit(
     remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Let the rule take it, whatever it follows.
-    ruled = crest.choose
-
-    def taken(candidates: Any, **options: Any) -> crest.Choice:
-        judged = ruled(candidates, **options).candidates
-        return crest.Choice(name=remedy, reason="A test.", lowest_error=remedy, candidates=judged)
-
-    monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
+    let_the_rule_take(remedy, monkeypatch)
     found = crest.repair(network(), TRAIN, fit=one_step, remedies=[remedy], **QUICK)
     assert found.changed
     found.save(tmp_path / "new" / "folder")
@@ -49,11 +53,7 @@ def test_a_repaired_model_comes_back_to_the_bit(
 def test_a_front_of_ones_own_comes_back_with_its_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def taken(candidates: Any, **options: Any) -> crest.Choice:
-        judged = crest.choose(candidates, **options).candidates
-        return crest.Choice(name="envelope", reason="A test.", lowest_error="envelope", candidates=judged)
-
-    monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
+    let_the_rule_take("envelope", monkeypatch)
     front = nn.Conv1d(1, 1, 5, padding=2)
     before = front.weight.detach().clone()
     found = crest.repair(network(), TRAIN, fit=one_step, remedies={"envelope": front}, **QUICK)
@@ -74,13 +74,7 @@ def test_a_front_of_ones_own_comes_back_with_its_weights(
 def test_a_readout_between_features_and_head_comes_back_to_the_bit(
     kind: type[nn.Module], remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ruled = crest.choose
-
-    def taken(candidates: Any, **options: Any) -> crest.Choice:
-        judged = ruled(candidates, **options).candidates
-        return crest.Choice(name=remedy, reason="A test.", lowest_error=remedy, candidates=judged)
-
-    monkeypatch.setattr(sys.modules["crest._repair.repair"], "choose", taken)
+    let_the_rule_take(remedy, monkeypatch)
     found = crest.repair(made(kind), TRAIN, fit=one_step, remedies=[remedy], **QUICK)
     assert not found.skipped
     found.save(tmp_path)
