@@ -11,6 +11,7 @@ from crest.background.level import level
 from crest.background.periodic import periodic
 from crest.background.separation import KINDS, Separated, background_of, kinds_of, split
 from crest.background.slow import SIGMA, Background, low_pass
+from crest.background.steady import steady_tones
 
 __all__ = [
     "KINDS",
@@ -25,5 +26,6 @@ __all__ = [
     "low_pass",
     "periodic",
     "split",
+    "steady_tones",
     "transient_core",
 ]

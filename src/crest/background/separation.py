@@ -13,6 +13,7 @@ from crest.background.core import around_core
 from crest.background.level import level
 from crest.background.periodic import periodic
 from crest.background.slow import SIGMA, Background, slow_background
+from crest.background.steady import steady_tones
 
 
 def _level(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
@@ -27,11 +28,16 @@ def _periodic(signals: Features, mask: StepFlags | None, *, sigma: float) -> Fea
     return periodic(signals, mask)
 
 
+def _tones(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
+    return steady_tones(signals, mask)
+
+
 KINDS: dict[str, Background] = {
     "level": _level,
     "slow": slow_background,
     "core": _core,
     "periodic": _periodic,
+    "tones": _tones,
 }
 """Kinds of background by name."""
 
@@ -94,8 +100,8 @@ def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma:
     Args:
         signals: (B, T, C), or features (B, T, D).
         kind: "level" (each channel's mean over the window), "slow" (a Gaussian low-pass), "core" (the signals
-            with the most transient steps interpolated out), "periodic" (tones and their harmonics, without gradients),
-            or several joined by "+": each is taken off what the one before it left.
+            with the most transient steps interpolated out), "periodic" (tones and their harmonics, which may drift),
+            "tones" (steady tones, many times faster; neither has gradients), or several joined by "+": each is taken off what the one before it left.
         mask: valid steps (B, T).
         sigma: deviation of the Gaussian in steps, where the kind has one.
 

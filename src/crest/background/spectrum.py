@@ -29,13 +29,14 @@ def window_time(steps: int, like: Tensor) -> Tensor:
     return torch.linspace(-1, 1, steps, dtype=torch.float64, device=like.device)
 
 
-def loudest_tone(series: Tensor, weights: Tensor, energy: Tensor) -> LoudestTone:
+def loudest_tone(series: Tensor, weights: Tensor, energy: Tensor, *, steady: bool = False) -> LoudestTone:
     """The loudest tone of each series (N, T), to the nearest half period in the window.
 
     Args:
         series: in float64, without level and trend.
         weights: (N, T) in [0, 1]; what has none is not seen.
         energy: (N,) the mean square of which a tone must have a share.
+        steady: whether tones do not drift.
 
     Example:
         >>> series = torch.cos(0.5 * torch.arange(256, dtype=torch.float64)).unsqueeze(0)
@@ -59,6 +60,8 @@ def loudest_tone(series: Tensor, weights: Tensor, energy: Tensor) -> LoudestTone
     frequency, drift = seen.new_zeros(len(seen)), seen.new_zeros(len(seen))
     if heard.any():
         place = torch.where(peak, inner, 0.0).argmax(1) + 1
+        if steady:
+            return LoudestTone(math.pi / steps * place.to(torch.float64), drift, heard)
         frequency[heard], drift[heard] = _gathered(seen[heard], place[heard])
     return LoudestTone(frequency, drift, heard)
 
