@@ -6,7 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from crest.strangers.batch_forms import BatchForm, ChangedBatches, require_rereadable, split_batches
+from crest.strangers.batch_forms import (
+    BatchForm,
+    ChangedBatches,
+    DrawnBatches,
+    require_rereadable,
+    split_batches,
+)
 
 Batch = namedtuple("Batch", ["signal", "target"])
 FORM = BatchForm()
@@ -209,3 +215,55 @@ def test_a_loader_is_not_begun_to_see_whether_it_can_be_read_again() -> None:
         ValueError, match=r"^train_batches must be a list or a DataLoader, .* got an iterator$"
     ):
         require_rereadable("train_batches", iter(loader))
+
+
+def test_stacked_batches_keep_their_form() -> None:
+    one, two = rows(0.0, 1.0), rows(2.0)
+    forms: list[list[Any]] = [
+        [one, two],
+        [list(one), list(two)],
+        [Batch(*one), Batch(*two)],
+        [(one[0].numpy(), one[1].numpy()), (two[0].numpy(), two[1].numpy())],
+        [
+            {"x": x, "y": y, "channels": ("a", "b"), "names": [str(n) for n in y.tolist()]}
+            for x, y in (one, two)
+        ],
+    ]
+    for batches in forms:
+        whole = FORM.stacked(batches, "b")
+        assert type(whole) is type(batches[0])
+        assert FORM.parts(whole, "b").targets.tolist() == [0.0, 1.0, 2.0]
+        assert FORM.parts(whole, "b").inputs[:, 0, 0].tolist() == [0.0, 1.0, 2.0]
+    assert isinstance(FORM.stacked(forms[3], "b")[0], np.ndarray)
+    # What is no column stays, even if it is as long as a batch.
+    assert whole["channels"] == ("a", "b")
+    assert whole["names"] == ["0.0", "1.0", "2.0"]
+
+
+def test_stacked_batches_of_several_lengths_are_padded_where_they_tell_what_is_valid() -> None:
+    short, long = rows(1.0, 2.0, steps=3), rows(3.0, steps=5)
+    masked = [(x, y, torch.ones(x.shape[:2], dtype=torch.bool)) for x, y in (short, long)]
+    x, _, mask = FORM.stacked(masked, "b")
+    assert x.shape == (3, 5, 2)
+    assert mask.sum(1).tolist() == [3, 3, 5]
+    counted = [(x.mT.numpy(), y.numpy(), np.full(len(y), x.shape[1])) for x, y in (short, long)]
+    x, _, lengths = FORM.stacked(counted, "b")
+    assert x.shape == (3, 2, 5)
+    assert lengths.tolist() == [3, 3, 5]
+    with pytest.raises(
+        ValueError, match=r"^b must have signals of one length, or masks or lengths, to be joined"
+    ):
+        FORM.stacked([short, long], "b")
+    with pytest.raises(ValueError, match=r"^b must all have the form of the first, \(x, y\)"):
+        FORM.stacked([short, masked[0]], "b")
+    with pytest.raises(ValueError, match=r"^b must hold one batch or more, got none"):
+        FORM.stacked([], "b")
+
+
+def test_rows_are_drawn_by_their_weights_across_batches() -> None:
+    batches = [rows(0.0, 1.0), rows(2.0, 3.0, 4.0)]
+    drawn = DrawnBatches(batches, FORM, [0, 1, 0, 0, 3], seed=0)
+    seen = torch.cat([y for _ in range(400) for _, y in drawn])
+    assert set(seen.tolist()) == {1.0, 4.0}
+    assert abs(float((seen == 4).float().mean()) - 0.75) < 0.04
+    assert [len(y) for _, y in drawn] == [2, 3]

@@ -1,15 +1,17 @@
 """Batches as people have them: read, changed and held out, in the form in which they came."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from crest._base.arguments import require
 from crest._base.rng import generator
-from crest._base.tensors import as_flags, require_finite
+from crest._base.tensors import as_flags, as_tensor, require_finite
 from crest.strangers.batch import (
     Batch,
     BatchKeys,
@@ -68,17 +70,52 @@ class BatchForm:
         count = len(batch[input_key(batch, self.keys)] if isinstance(batch, Mapping) else batch[0])
 
         def taken(part: Any, own: bool = True) -> Any:
-            column = isinstance(part, list) or (own and isinstance(part, tuple))
-            if column and len(part) == count:
-                return _like(part, [part[row] for row in rows.tolist()])
-            if not isinstance(part, Tensor | np.ndarray) or part.ndim == 0 or len(part) != count:
+            if not _is_column(part, count, own):
                 return part
+            if isinstance(part, list | tuple):
+                return _like(part, [part[row] for row in rows.tolist()])
             return part[rows.to(part.device)] if isinstance(part, Tensor) else part[rows.numpy()]
 
         if isinstance(batch, Mapping):
             own = label_keys(self.keys)
             return {key: taken(part, key in own) for key, part in batch.items()}
         return _like(batch, [taken(part) for part in batch])
+
+    def stacked(self, batches: Iterable[Any], argument: str) -> Any:
+        """One batch with the rows of all, in the same form: tensors, arrays and lists that have a row for each input are joined.
+
+        Shorter batches are padded with zeros if they have masks or lengths. What has no rows is the first batch's.
+
+        Example:
+            >>> batches = [(torch.zeros(2, 5, 1), ["a", "b"]), (torch.ones(1, 5, 1), ["c"])]
+            >>> x, names = BatchForm().stacked(batches, "train_batches")
+            >>> x.shape, names
+            (torch.Size([3, 5, 1]), ['a', 'b', 'c'])
+        """
+        whole = list(batches)
+        if not whole:
+            raise ValueError(f"{argument} must hold one batch or more, got none")
+        first = whole[0]
+        own = label_keys(self.keys)
+        keys: list[Any] = list(first) if isinstance(first, Mapping) else list(range(len(first)))
+        for batch in whole[1:]:
+            others: list[Any] = list(batch) if isinstance(batch, Mapping) else list(range(len(batch)))
+            if set(others) != set(keys):
+                raise ValueError(f"{argument} must all have the form of the first, {self.words(first)}")
+        signals = input_key(first, self.keys) if isinstance(first, Mapping) else 0
+        counts = [len(batch[signals]) for batch in whole]
+        if len({batch[signals].shape[1:] for batch in whole}) > 1 and not self._tells_valid(whole, argument):
+            raise ValueError(f"{argument} must have signals of one length, or masks or lengths, to be joined")
+        joined = {}
+        for key in keys:
+            parts = [batch[key] for batch in whole]
+            loose = not isinstance(first, Mapping) or key in own
+            columns = [_is_column(part, count, loose) for part, count in zip(parts, counts, strict=True)]
+            joined[key] = _end_to_end(parts, f"{argument}[...][{key!r}]") if all(columns) else parts[0]
+        return joined if isinstance(first, Mapping) else _like(first, list(joined.values()))
+
+    def _tells_valid(self, batches: list[Any], argument: str) -> bool:
+        return all(self.parts(batch, argument).mask is not None for batch in batches)
 
     def words(self, batch: Any) -> str:
         """What such batches are, for a message.
@@ -106,6 +143,41 @@ class BatchForm:
         whole = join_batches(found, argument).with_axes(channels_first, argument)
         whole = whole.to(torch.device("cpu"), whole.inputs.dtype).checked(f" of {argument}")
         return replace(whole, inputs=whole.signals, channels_first=False)
+
+
+def _is_column(part: Any, count: int, own: bool) -> bool:
+    """Whether a part of a batch has a row for each trajectory; a tuple only if it is one of the batch's own parts."""
+    if isinstance(part, list) or (own and isinstance(part, tuple)):
+        return len(part) == count
+    return isinstance(part, Tensor | np.ndarray) and part.ndim > 0 and len(part) == count
+
+
+def _end_to_end(parts: list[Any], name: str) -> Any:
+    """Columns of several batches as one, shorter ones padded with zeros."""
+    first = parts[0]
+    if isinstance(first, list | tuple):
+        return _like(first, [one for part in parts for one in part])
+    if len({part.ndim for part in parts}) > 1 or len({type(part) for part in parts}) > 1:
+        raise ValueError(f"{name} must be alike in all batches, got {', '.join(map(_sort, parts))}")
+    sizes = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
+    if isinstance(first, Tensor):
+        return torch.cat([_padded(part, sizes) for part in parts])
+    return np.concatenate(
+        [
+            np.pad(part, [(0, 0), *((0, n - m) for n, m in zip(sizes, part.shape[1:], strict=True))])
+            for part in parts
+        ]
+    )
+
+
+def _padded(part: Tensor, sizes: list[int]) -> Tensor:
+    made = part.new_zeros(len(part), *sizes)
+    made[tuple(slice(size) for size in part.shape)] = part
+    return made
+
+
+def _sort(part: Any) -> str:
+    return f"{type(part).__name__} of {part.ndim} axes"
 
 
 def _as_before(before: Any, inputs: Tensor) -> Any:
@@ -144,6 +216,59 @@ class ChangedBatches:
         return len(self.batches)  # type: ignore[arg-type]
 
 
+class DrawnBatches:
+    """Batches whose rows are drawn by weights, with replacement and anew in each pass; form and sizes are those given.
+
+    The seed repeats all passes of an object: two objects with one seed give the same batches.
+
+    Example:
+        >>> x, y = torch.zeros(4, 5, 1), torch.tensor([0.0, 0.0, 0.0, 1.0])
+        >>> drawn = DrawnBatches([(x[:2], y[:2]), (x[2:], y[2:])], BatchForm(), [0, 0, 0, 1], seed=0)
+        >>> [y for _, y in drawn], len(drawn)
+        ([tensor([1., 1.]), tensor([1., 1.])], 2)
+    """
+
+    def __init__(
+        self,
+        batches: Iterable[Any],
+        form: BatchForm,
+        weights: Iterable[float] | Tensor,
+        *,
+        seed: int,
+        argument: str = "batches",
+    ) -> None:
+        whole = list(batches)
+        self.form = form
+        self.sizes = [len(form.parts(batch, argument)) for batch in whole]
+        self.whole = form.stacked(whole, argument)
+        self.shares = _shares(weights, sum(self.sizes))
+        self.numbers = generator(seed, "strangers/drawn rows")
+
+    def __iter__(self) -> Iterator[Any]:
+        for size in self.sizes:
+            rows = self.numbers.choice(len(self.shares), size, p=self.shares)
+            yield self.form.rows(self.whole, torch.from_numpy(rows))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def _shares(weights: Iterable[float] | Tensor, count: int) -> npt.NDArray[np.float64]:
+    """The weights, which add up to one."""
+    found = as_tensor("weights", weights if isinstance(weights, Tensor | np.ndarray) else list(weights))
+    values = np.asarray(found.cpu() if found is not None else [])
+    if values.shape != (count,):
+        raise ValueError(
+            f"weights must have shape (N,) = ({count},), a weight for each trajectory, got {values.shape}"
+        )
+    values = values.astype(np.float64)
+    require("weights", values, "be 0 or more")
+    if not values.sum() > 0:
+        raise ValueError("weights must have one that is positive, got none")
+    shares: npt.NDArray[np.float64] = values / values.sum()
+    return shares
+
+
 def require_rereadable(argument: str, batches: object) -> None:
     """Raise a ValueError unless these are batches that can be read again and again.
 
@@ -173,7 +298,6 @@ def split_batches(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[l
         >>> [len(y) for _, y in kept], [len(y) for _, y in held]
         ([8, 8], [2, 2])
     """
-    numbers = generator(seed, "repair/held out")
     whole = list(batches)
     sizes: list[int] = []
     for batch in whole:
@@ -187,15 +311,39 @@ def split_batches(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[l
             f"train_batches must hold {2 * HELD_OUT} trajectories or more, of which a fifth is held out where "
             f"validation is not given, got {total}"
         )
-    kept, held, seen = [], [], 0
-    for batch, size in zip(whole, sizes, strict=True):
+    kept, held = [], []
+    for batch, (stays, out) in zip(whole, _held_out(sizes, seed), strict=True):
+        held += [form.rows(batch, out)] if len(out) else []
+        kept += [form.rows(batch, stays)] if len(stays) else []
+    return kept, held
+
+
+def split_numbers(sizes: Sequence[int], seed: int) -> tuple[Tensor, Tensor]:
+    """Numbers of the trajectories that `split_batches` leaves to train on and holds out, of batches of these sizes.
+
+    Example:
+        >>> kept, held = split_numbers([10, 10], seed=0)
+        >>> len(kept), len(held)
+        (16, 4)
+    """
+    kept, held, first = [], [], 0
+    for size, (stays, out) in zip(sizes, _held_out(sizes, seed), strict=True):
+        kept.append(first + stays)
+        held.append(first + out)
+        first += size
+    return torch.cat(kept), torch.cat(held)
+
+
+def _held_out(sizes: Sequence[int], seed: int) -> list[tuple[Tensor, Tensor]]:
+    """The rows of each batch that stay, and those that are held out."""
+    numbers = generator(seed, "repair/held out")
+    found, seen = [], 0
+    for size in sizes:
         share = (seen + size) // HELD_OUT - seen // HELD_OUT
         seen += size
         order = torch.from_numpy(numbers.permutation(size))
-        out, stays = order[:share].sort().values, order[share:].sort().values
-        held += [form.rows(batch, out)] if share else []
-        kept += [form.rows(batch, stays)] if share < size else []
-    return kept, held
+        found.append((order[share:].sort().values, order[:share].sort().values))
+    return found
 
 
 def _require_finite_batch(batch: Batch, number: int) -> None:
