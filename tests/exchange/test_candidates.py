@@ -28,7 +28,9 @@ def test_the_worst_condition_is_that_with_the_highest_error() -> None:
         condition_errors={"low": 0.1, "high": 0.3},
     )
     assert (judged.worst_condition, judged.worst) == ("high", "0.3 (high)")
-    choice = Choice(name=None, reason="Nothing fits.", lowest_error="a", candidates={"a": judged})
+    choice = Choice(
+        name=None, reason="Nothing fits.", by="exchange", lowest_error="a", candidates={"a": judged}
+    )
     assert repr(choice).splitlines()[:2] == [
         "Choice: none. Nothing fits.",
         "The lowest ID error is that of a.",
@@ -42,6 +44,7 @@ def test_the_worst_condition_is_that_with_the_highest_error() -> None:
         ({"id_error": 0.1}, "^function must be given if exchange is not"),
         ({"function": abs}, "^id_error must be 0 or more, got nan"),
         ({"function": abs, "id_error": 0.1, "held_out": -1.0}, "^held_out must be 0 or more, got -1.0"),
+        ({"function": abs, "id_error": 0.1, "even_error": -1.0}, "^even_error must be 0 or more, got -1.0"),
         ({"id_error": 0.1, "exchange": 0.9}, "^exchange must be a crest.Exchange, got float"),
     ],
 )

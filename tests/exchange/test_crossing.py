@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from crest import ExchangeSettings
-from crest.exchange.crossing import CrossedSignals, with_spectrum
+from crest.exchange.crossing import CrossedSignals
+from crest.nuisances.spectra import with_spectrum
 
 STEPS = 64
 SETTINGS = ExchangeSettings()

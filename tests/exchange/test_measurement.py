@@ -11,6 +11,7 @@ from crest import ExchangeSettings
 from crest._base import rng
 from crest.background import split
 from crest.exchange import Exchange, exchange_test
+from crest.exchange.sensitivity import DONORS
 from crest.probes import evaluating
 from stranger import Stranger
 
@@ -301,7 +302,8 @@ def test_how_many_predictions_it_takes(count: int, block: int, asked: int) -> No
         signals(count).requires_grad_(),
         exchange=ExchangeSettings(what="background", block=block, batch_size=5),
     )
-    assert sum(seen) == asked + count
+    # Each background alone; then five nuisances with one donor each, and all that is declared with up to six.
+    assert sum(seen) == asked + count * (1 + 5 + min(DONORS, count - 1))
     assert max(seen) <= 5
 
 
@@ -418,7 +420,8 @@ def test_it_prints_shares_and_intervals() -> None:
     text = repr(exchange_test(reader(event=1.0), signals(20), exchange=ExchangeSettings(what="background")))
     assert text.splitlines()[0] == "Exchange of 20 trajectories, background: core"
     assert text.splitlines()[2] == "  transient    1.000   1.000 to 1.000"
-    assert text.splitlines()[-2].endswith("background alone: 0.000")
+    assert text.splitlines()[5].endswith("background alone: 0.000")
+    assert text.splitlines()[-1] == "  * declared: the prediction must not depend on it"
 
 
 def test_it_is_a_public_name() -> None:

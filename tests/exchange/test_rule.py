@@ -9,8 +9,11 @@ from torch import Tensor
 import crest
 from crest import Candidate, Choice, Exchange, ExchangeSettings, choose
 from crest.exchange.rule import BELOW_A_CONSTANT, NEAR
+from crest.exchange.sensitivity import Sensitivity
 
 NAN = float("nan")
+DECLARED = ExchangeSettings().invariant
+SMALL = ExchangeSettings(trajectories=16, block=4, bootstrap=50)
 
 
 def of_error(exchanged: float | None, kind: str = "core", what: str = "spectrum") -> Exchange:
@@ -39,8 +42,8 @@ def chosen(**candidates: tuple[float, float]) -> Choice:
 def test_the_lowest_error_on_exchanged_backgrounds_wins_whatever_the_id_error() -> None:
     found = chosen(plain=(0.05, 0.8), high_pass=(0.2, 0.3), crest=(0.1, 0.37))
     assert (found.name, found.lowest_error) == ("high_pass", "plain")
-    assert found.candidates["crest"].reason == "a higher exchanged error"
-    assert found.reason == "It has the lowest error on exchanged backgrounds."
+    assert found.candidates["crest"].reason == "a higher expected error"
+    assert found.reason == "It has the lowest error on exchanged signals."
     assert all(one.better for one in found.candidates.values())
 
 
@@ -49,7 +52,7 @@ def test_it_cannot_tell_where_a_constant_would_be_as_good() -> None:
     assert chosen(a=(0.1, 0.9)).name == "a"
     found = chosen(plain=(0.05, 1.2), high_pass=(0.2, 0.91))
     assert found.name is None
-    assert "Either the target lives in the background" in found.reason
+    assert "Either the target lives in what was declared" in found.reason
     assert not any(one.better for one in found.candidates.values())
     assert "The lowest ID error is that of plain." in repr(found)
 
@@ -68,10 +71,10 @@ def test_of_those_within_a_fifth_the_lowest_id_error_wins() -> None:
     assert NEAR == 1.2
     found = chosen(plain=(0.05, 0.37), high_pass=(0.2, 0.3), crest=(0.1, 0.36))
     assert found.name == "crest"
-    assert found.candidates["crest"].reason == "lowest ID error near the lowest exchanged error"
-    assert found.candidates["high_pass"].reason == "lowest exchanged error"
-    assert found.candidates["plain"].reason == "a higher exchanged error"
-    assert found.reason.startswith("Its error on exchanged backgrounds is within a fifth of the lowest")
+    assert found.candidates["crest"].reason == "lowest ID error near the lowest expected error"
+    assert found.candidates["high_pass"].reason == "lowest expected error"
+    assert found.candidates["plain"].reason == "a higher expected error"
+    assert found.reason.startswith("Its error on exchanged signals is within a fifth of the lowest")
     assert chosen(a=(0.1, 0.3), b=(0.2, 0.31)).candidates["b"].reason == "a higher ID error"
     # One that is no better than a constant is not near anything.
     assert chosen(plain=(0.05, 0.91), crest=(0.1, 0.9)).name == "crest"
@@ -88,8 +91,8 @@ def test_a_model_that_reads_the_events_is_kept() -> None:
     better = (of_error(0.1), 0.05)
     found = choose({"as it is": (follows(0.8, 0.5), 0.1), "exchange": better}, keep="as it is")
     assert found.name == "as it is"
-    assert found.reason.startswith("Its prediction follows the events")
-    assert [one.reason for one in found.candidates.values()] == ["follows the events", "not needed"]
+    assert found.reason.startswith("What was declared does not move its prediction")
+    assert [one.reason for one in found.candidates.values()] == ["sound as it is", "not needed"]
     # Without a name to keep, below the limit, or no better than a constant, the error decides.
     assert choose({"as it is": (follows(0.8, 0.5), 0.1), "exchange": better}).name == "exchange"
     assert choose({"as it is": (follows(0.79, 0.5), 0.1), "x": better}, keep="as it is").name == "x"
@@ -119,10 +122,10 @@ def level(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 def test_functions_are_tested_on_the_inputs() -> None:
     x, y = signals()
-    found = choose({"event": Candidate(event, 0.2), "level": (level, 0.1)}, x, targets=y)
+    found = choose({"event": Candidate(event, 0.2), "level": (level, 0.1)}, x, targets=y, exchange=SMALL)
     assert found.name == "event"
-    assert found.candidates["event"].exchange == crest.exchange_test(event, x, targets=y)
-    settings = ExchangeSettings(kind="slow", sigma=4.0, trajectories=40, block=8, bootstrap=50, seed=3)
+    assert found.candidates["event"].exchange == crest.exchange_test(event, x, targets=y, exchange=SMALL)
+    settings = ExchangeSettings(kind="slow", sigma=4.0, trajectories=12, block=4, bootstrap=50, seed=3)
     mask = torch.ones(96, 80).bool()
     masked = choose({"event": (event, 0.2)}, x, mask=mask, targets=y, exchange=settings)
     assert masked.candidates["event"].exchange == crest.exchange_test(
@@ -136,10 +139,10 @@ def test_conditions_are_shown_and_do_not_decide() -> None:
     candidates = {
         "event": Candidate(event, 0.2, held_out=0.25),
         "level": Candidate(level, 0.1),
-        "done": Candidate(exchange=of_error(0.95), id_error=0.3),
+        "done": Candidate(exchange=replace(of_error(0.95), invariant=DECLARED), id_error=0.3),
     }
-    found = choose(candidates, x, conditions=iter(loads), targets=y)
-    assert found.name == "event"
+    found = choose(candidates, x, conditions=iter(loads), targets=y, exchange=SMALL)
+    assert (found.name, found.by) == ("event", "exchange")
     assert found.candidates["event"].condition_errors == {
         "high": pytest.approx(0, abs=1e-6),
         "low": pytest.approx(0, abs=1e-6),
@@ -154,13 +157,76 @@ def test_conditions_are_shown_and_do_not_decide() -> None:
     assert f"{max(errors.values()):.3g} ({found.candidates['level'].worst_condition})" in text
 
 
+def judged(moved: float, expected: float, even: float | None = None, width: float = 0.0) -> Candidate:
+    """A candidate whose declared nuisances move it by so much, with these errors; a constant prediction has 1."""
+    together = Sensitivity(moved=moved, moved_interval=(moved - width, moved + width), error=expected)
+    tested = replace(of_error(0.01), together=together, invariant=DECLARED)
+    return Candidate(exchange=tested, id_error=0.1, even_error=even)
+
+
+def test_the_error_with_the_declared_nuisances_exchanged_decides_and_not_that_of_the_background() -> None:
+    found = choose({"a": judged(1.0, 0.6), "b": judged(1.0, 0.3)})
+    assert (found.name, found.by) == ("b", "exchange")
+
+
+@pytest.mark.parametrize(
+    ("moved", "width", "kept"), [(0.2, 0.1, True), (0.44, 0.0, True), (0.44, 0.02, False), (0.45, 0.0, False)]
+)
+def test_what_is_kept_is_what_the_declared_nuisances_do_not_move(
+    moved: float, width: float, kept: bool
+) -> None:
+    found = choose({"as it is": judged(moved, 0.5, width=width), "x": judged(0.0, 0.1)}, keep="as it is")
+    assert found.name == ("as it is" if kept else "x")
+
+
+def test_the_even_error_takes_the_place_of_the_expected_one_if_every_candidate_has_it() -> None:
+    tie = {"a": judged(0.0, 0.1, even=0.6), "b": judged(1.0, 0.8, even=0.3)}
+    found = choose(tie, keep="a")
+    assert (found.name, found.by) == ("b", "conditions")
+    assert found.reason == "It has the lowest error averaged evenly over target x condition."
+    assert "even error" in repr(found)
+    # What is within a fifth of the lowest is kept, however far it is moved.
+    assert choose({"a": judged(1.0, 0.9, even=0.35), "b": tie["b"]}, keep="a").name == "a"
+    assert choose({"a": tie["a"], "b": judged(1.0, 0.8)}, keep="a").by == "exchange"
+    # A constant is the measure of both errors.
+    assert choose({"a": judged(0.0, 0.1, even=0.95)}).name is None
+
+
+def tied(count: int = 96) -> tuple[Tensor, Tensor, list[str]]:
+    """A knock, the target, whose sign is that of the level in all but the last trajectories; and the level's sign."""
+    x, knock = signals()
+    offset = 2 * knock.sign()
+    offset[count:] *= -1
+    x = x - x[:, :1] + offset[:, None, None]
+    return x, knock.sign(), ["high" if one > 0 else "low" for one in offset]
+
+
+@pytest.mark.parametrize(("straight", "by"), [(88, "conditions"), (94, "exchange"), (96, "exchange")])
+def test_four_trajectories_that_break_a_tie_decide(straight: int, by: str) -> None:
+    x, y, conditions = tied(straight)
+    candidates = {"level": (lambda x: level(x) / 2, 0.05), "event": (lambda x: event(x).sign(), 0.1)}
+    found = choose(candidates, x, targets=y, conditions=conditions, exchange=SMALL)
+    assert (found.name, found.by) == ("event", by)
+    assert (found.candidates["event"].even_error is not None) == (by == "conditions")
+    columns = {"sign": iter(conditions), "place": iter(["here"] * 96)}
+    again = choose(candidates, x, targets=y, conditions=columns, exchange=SMALL)
+    assert again.candidates["level"].even_error == found.candidates["level"].even_error
+    assert set(again.candidates["level"].condition_errors) == {"high, here", "low, here"}
+
+
+def test_candidates_tested_with_other_nuisances_are_refused() -> None:
+    other = replace(of_error(0.5), invariant=("gain",))
+    with pytest.raises(ValueError, match=r"^all candidates .* got gain and nothing as invariant"):
+        choose({"a": (other, 0.1), "b": (of_error(0.5), 0.1)})
+
+
 def test_it_prints_one_table() -> None:
     text = repr(chosen(plain=(0.05, 0.95), high_pass=(0.1, 0.2)))
     assert text.splitlines() == [
-        "Choice: high_pass. It has the lowest error on exchanged backgrounds.",
-        "  candidate  ID error  exchanged error  transient share  reason",
-        "  plain          0.05             0.95             0.70  no better than a constant",
-        "  high_pass       0.1              0.2             0.70  lowest exchanged error",
+        "Choice: high_pass. It has the lowest error on exchanged signals.",
+        "  candidate  ID error  expected error  transient share  reason",
+        "  plain          0.05            0.95             0.70  no better than a constant",
+        "  high_pass       0.1             0.2             0.70  lowest expected error",
     ]
 
 
@@ -216,4 +282,5 @@ def test_a_candidate_that_cannot_be_tested_is_named() -> None:
             {"good": (lambda x: x.mean((1, 2)), 0.3), "bad": (lambda x: x.mean((1, 2)) * float("nan"), 0.2)},
             inputs,
             targets=torch.zeros(8),
+            exchange=SMALL,
         )

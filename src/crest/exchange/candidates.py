@@ -3,12 +3,16 @@
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from torch import Tensor
 
 from crest._base.arguments import require
 from crest._base.doors import door_leaving
 from crest.exchange.result import Exchange
+
+Criterion: TypeAlias = Literal["exchange", "conditions"]
+"""By what candidates are judged."""
 
 
 @door_leaving("exchange", "function")
@@ -27,13 +31,16 @@ class Candidate:
     """Error on held-out data as in training, the same measure for all candidates; 0 or more."""
     exchange: Exchange | None = field(default=None, kw_only=True)
     """The exchange test with targets, if it is done."""
+    even_error: float | None = field(default=None, kw_only=True)
+    """Error averaged evenly over the pairs of target and condition that there are, if that is known: then it decides."""
     held_out: float | None = field(default=None, kw_only=True)
     """Error of leave-one-condition-out training, if you measured it: shown, and no part of the rule."""
 
     def __post_init__(self) -> None:
         require("id_error", self.id_error, "be 0 or more")
-        if self.held_out is not None:
-            require("held_out", self.held_out, "be 0 or more")
+        for name in ("held_out", "even_error"):
+            if getattr(self, name) is not None:
+                require(name, getattr(self, name), "be 0 or more")
         if self.exchange is not None and not isinstance(self.exchange, Exchange):
             raise ValueError(f"exchange must be a crest.Exchange, got {type(self.exchange).__name__}")
         if self.function is not None and not callable(self.function):
@@ -51,9 +58,11 @@ class JudgedCandidate:
     exchange: Exchange
     """Its exchange test."""
     better: bool
-    """Whether it is clearly better than a constant prediction on exchanged backgrounds."""
+    """Whether it is clearly better than a constant prediction, by the error that decides."""
     reason: str
     """Why it was chosen, or was not."""
+    even_error: float | None = None
+    """Its error averaged evenly over target x condition, where enough trajectories break their tie."""
     held_out: float | None = None
     """As given with the candidate."""
     condition_errors: Mapping[Hashable, float] | None = None
@@ -80,6 +89,8 @@ class Choice:
     """The chosen candidate; None where the rule cannot tell."""
     reason: str
     """Why this one, or why none."""
+    by: Criterion
+    """What decided: the error with the declared nuisances exchanged, or that averaged evenly over target x condition."""
     lowest_error: str
     """The candidate with the lowest ID error, whatever it follows."""
     candidates: Mapping[str, JudgedCandidate]
@@ -93,9 +104,13 @@ class Choice:
         table = {
             "candidate": list(self.candidates),
             "ID error": [f"{one.id_error:.3g}" for one in judged],
-            "exchanged error": [f"{one.exchange.exchanged_error:.3g}" for one in judged],
+            "expected error": [f"{one.exchange.expected_error:.3g}" for one in judged],
             "transient share": [f"{one.exchange.transient:.2f}" for one in judged],
         }
+        if any(one.even_error is not None for one in judged):
+            table["even error"] = [
+                "" if one.even_error is None else f"{one.even_error:.3g}" for one in judged
+            ]
         if any(one.condition_errors for one in judged):
             table["worst condition"] = [one.worst for one in judged]
         if any(one.held_out is not None for one in judged):

@@ -3,7 +3,7 @@
 A condition is what a field changes: a load, a speed, a machine. The labels are those of the data at hand.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 import torch
@@ -42,13 +42,37 @@ def errors_by_condition(
         >>> errors_by_condition(lambda x: x.mean((1, 2)), inputs, targets, ["low", "low", "high", "high"])
         {'low': 0.0, 'high': 1.4142135381698608}
     """
-    tensors, rows = _checked(inputs, targets, conditions, mask)
-    asked = [tensors[0], *tensors[2:]]
+    (x, wanted, *valid), _ = _checked(inputs, targets, conditions, mask)
+    found = predictions_of(function, x, *valid, batch_size=batch_size)
+    names = conditions.tolist() if hasattr(conditions, "tolist") else list(conditions)
+    return errors_by_name(found, wanted, names, error)
+
+
+def predictions_of(
+    function: Callable[..., Tensor], inputs: Tensor, mask: Tensor | None = None, *, batch_size: int = BATCH
+) -> Tensor:
+    """What the function predicts, finite, on the CPU."""
+    asked = [inputs] if mask is None else [inputs, mask]
     with torch.no_grad():
-        answers = in_batches(function, batches_of(*asked, size=batch_size))
-        require_finite("the function's predictions", answers)
-        wanted = tensors[1].to(answers.device)
-        return {name: float(error(answers[of], wanted[of])) for name, of in rows.items()}
+        found = in_batches(function, batches_of(*asked, size=batch_size))
+    require_finite("the function's predictions", found)
+    return found.cpu()
+
+
+def errors_by_name(
+    predictions: Tensor, targets: Tensor, names: Sequence[Hashable], error: ErrorOf
+) -> dict[Hashable, float]:
+    """The error of the predictions under each name, in the order in which names first appear.
+
+    Example:
+        >>> errors_by_name(torch.tensor([1.0, 2.0]), torch.zeros(2), ["a", "b"], rmse_or_error_rate)
+        {'a': 1.0, 'b': 2.0}
+    """
+    rows: dict[Hashable, list[int]] = {}
+    for number, name in enumerate(names):
+        rows.setdefault(name, []).append(number)
+    wanted = targets.cpu()
+    return {name: float(error(predictions[of], wanted[of])) for name, of in rows.items()}
 
 
 @door_leaving("conditions")

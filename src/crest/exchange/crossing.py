@@ -7,11 +7,7 @@ from crest._base.arrays import Signals, StepMask
 from crest.background import split
 from crest.background.interpolation import nearest_valid, values_at
 from crest.exchange.settings import ExchangeSettings
-
-# Below this share of the largest a frequency is rounding noise of float32, and has no phase.
-# our choice: docs/choices.md#spectra
-_LACKS = 1e-6
-_TINY = 1e-30
+from crest.nuisances.spectra import with_spectrum
 
 
 class CrossedSignals:
@@ -67,52 +63,6 @@ class CrossedSignals:
             return (made,)
         mask = self.mask[rows]
         return made.masked_fill(~mask.unsqueeze(-1), 0.0), mask
-
-
-def with_spectrum(own: Tensor, donor: Tensor) -> Tensor:
-    """Series (..., T, C) whose frequencies keep their phases and have the size that they have in the donor's.
-
-    The level is the donor's. A donor of another length gives by frequency: its sizes are read off between its own
-    frequencies.
-
-    Example:
-        >>> steps = torch.arange(8.0)[:, None]
-        >>> wave = torch.cos(torch.pi * steps / 2)
-        >>> with_spectrum(wave, 3 + 2 * wave.roll(1, 0)).flatten().round()
-        tensor([5., 3., 1., 3., 5., 3., 1., 3.])
-    """
-    steps, others = own.shape[-2], donor.shape[-2]
-    course, given = torch.fft.rfft(own, dim=-2), torch.fft.rfft(donor, dim=-2)
-    if others != steps:
-        given = _read_off(given, torch.arange(course.shape[-2], device=own.device) * (others / steps))
-    # A frequency that the own background lacks has no phase: it comes with the donor's. All at phase zero would make a peak.
-    length = course.abs()
-    has = length > _LACKS * length.amax(-2, keepdim=True)
-    made = torch.where(has, given.abs() * course / torch.where(has, length, 1.0), given)
-    waves: Tensor = torch.fft.irfft(
-        torch.cat([torch.zeros_like(made[..., :1, :]), made[..., 1:, :]], -2), n=steps, dim=-2
-    )
-    if others != steps:
-        # Sizes between two frequencies are not those of noise, nor of a tone: the deviation is the donor's.
-        wanted, have = (one.std(-2, correction=0, keepdim=True) for one in (donor, waves))
-        waves = waves * torch.where(have > 0, wanted / torch.where(have > 0, have, 1.0), 0.0)
-    return waves + donor.mean(-2, keepdim=True)
-
-
-def _read_off(given: Tensor, places: Tensor) -> Tensor:
-    """Frequencies (..., F, C) with sizes read off at places between whole numbers, and the phases of the nearest.
-
-    The level, at zero, is no neighbour of the lowest wave; the last one is held.
-    """
-    last = given.shape[-2] - 1
-    places = places.clamp(min=min(1, last), max=last)
-    low = places.floor().long()
-    high, nearest = (low + 1).clamp(max=last), places.round().long()
-    part = (places - low).to(given.real.dtype)[:, None]
-    sizes = given.abs()
-    size = sizes[..., low, :] * (1 - part) + sizes[..., high, :] * part
-    beside = given[..., nearest, :]
-    return size * torch.where(beside.abs() > 0, beside / beside.abs().clamp(min=_TINY), 1.0)
 
 
 def _held(background: Signals, mask: StepMask) -> Signals:

@@ -12,9 +12,10 @@ from crest._base.doors import door_leaving
 from crest._base.rng import generator
 from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
 from crest.exchange.crossing import CrossedSignals
-from crest.exchange.result import Exchange, Interval
+from crest.exchange.result import Exchange
+from crest.exchange.sensitivity import TOGETHER, Interval, resampled_counts, root_of_ratio, sensitivities
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.exchange.two_way import LEVEL, Array, component_shares, resampled_intervals, sums_of_squares
+from crest.exchange.two_way import Array, component_shares, resampled_intervals, sums_of_squares
 from crest.probes.batches import batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
@@ -94,11 +95,26 @@ def exchange_test(
     ]
     own = batches_of(torch.arange(len(drawn)), size=settings.batch_size)
     alone = _answers(_predictions(function, (parts.backgrounds(rows) for (rows,) in own)))
-    found = _result(grids, alone, settings, numbers)
-    if targets is None:
-        return found
-    wanted = targets.cpu()[torch.from_numpy(drawn)]
     transients, backgrounds = pairs.unbind(1)
+    wanted = None if targets is None else targets.cpu()[torch.from_numpy(drawn)]
+    rows = sensitivities(
+        lambda asked: _predictions(function, asked),
+        _answers,
+        signals,
+        mask=valid,
+        own=predictions[transients == backgrounds],
+        settings=settings,
+        targets=wanted,
+        error=error,
+    )
+    found = replace(
+        _result(grids, alone, settings, numbers),
+        together=rows.pop(TOGETHER),
+        nuisances=rows,
+        invariant=settings.invariant,
+    )
+    if wanted is None:
+        return found
     others = transients != backgrounds
     return replace(
         found,
@@ -182,12 +198,7 @@ def _moved(
             for grid in grids
         ]
     )
-    counts = numbers.multinomial(len(own), np.full(len(own), 1 / len(own)), draws)
-    tail = (1 - LEVEL) / 2
-    drawn = np.sqrt((counts @ changes) / np.maximum(counts @ spread, np.finfo(np.float64).tiny))
-    low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
-    found = math.sqrt(changes.sum() / spread.sum())
-    return found, (min(low, found), max(high, found))
+    return root_of_ratio(changes, spread, resampled_counts(len(own), draws, numbers))
 
 
 def _squared_correlation(first: Array, second: Array) -> float:

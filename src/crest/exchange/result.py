@@ -1,16 +1,22 @@
 """What the exchange test found: shares of a prediction, and how far it moves."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Interval = tuple[float, float]
+from crest.exchange.sensitivity import Interval, Sensitivity
+
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 """What the prediction of a model follows."""
 
 # our choice: docs/choices.md#audit
 FOLLOWS = 0.8
 MOSTLY = 0.5
+MOVES = 0.45
+"""From here on, in deviations of the predictions, declared nuisances move a prediction. Our choice: docs/choices.md#sensitivity"""
+FELT = 0.2
+"""From here on a nuisance is named among those that move a prediction. Our choice: docs/choices.md#sensitivity"""
 
 # our choice: docs/choices.md#learnt
 LEARNT = 0.8
@@ -64,6 +70,12 @@ class Exchange:
     """What of a background was exchanged: all of it, or its spectrum."""
     constant_error: float | None = None
     """Error of the best answer that is the same for all, the mean target or the most frequent class; None without targets."""
+    nuisances: Mapping[str, Sensitivity] = field(default_factory=dict)
+    """What the exchange of each nuisance that the signals have does to the predictions, by name."""
+    together: Sensitivity | None = None
+    """The same for the declared ones at once; None where that was not measured."""
+    invariant: tuple[str, ...] = ()
+    """The declared ones: what the prediction must not depend on."""
     exchanged_error: float | None = None
     """Error of the predictions on backgrounds of others against the target of the transient's trajectory; None without
     targets."""
@@ -75,18 +87,50 @@ class Exchange:
 
     @property
     def verdict(self) -> AuditVerdict:
-        """What the prediction follows: the one reading of the shares, for audit, watch and the rule.
+        """What the prediction follows: the one reading of the test, for audit, watch and the rule.
 
-        Events: 0.8 of the variance or more follows the transient. Background: less does, and no more than half follows
-        both together. The whole interval must agree; else it is unclear, as it is if predictions do not vary.
+        Events: the declared nuisances, exchanged together, move the prediction by less than `MOVES` standard deviations.
+        Background: they move it by more. The whole interval must agree; else it is unclear, as it is if predictions do not
+        vary. Where nuisances were not measured, the share of the transient decides: 0.8 or more for events.
         """
-        low, high = self.transient_interval
         if not self.varies:
             return "unclear"
+        if self.together is not None and not math.isnan(self.together.moved):
+            low, high = self.together.moved_interval
+            return "events" if high < MOVES else "background" if low >= MOVES else "unclear"
+        low, high = self.transient_interval
         if low >= FOLLOWS:
             return "events"
         # Mostly both together, such as a load that scales the event: that may be right to read.
         return "background" if high < FOLLOWS and self.interaction <= MOSTLY else "unclear"
+
+    @property
+    def expected_error(self) -> float | None:
+        """The error to expect once the declared nuisances no longer follow the target; None without targets.
+
+        It is the error with these exchanged between trajectories. Where nuisances were not measured, that on backgrounds of
+        others.
+        """
+        return self.exchanged_error if self.together is None else self.together.error
+
+    def movers(self, declared: bool = True) -> tuple[str, ...]:
+        """Names of the declared nuisances, or of the others, that alone move the prediction, the strongest first.
+
+        Example:
+            >>> strong = Sensitivity(moved=0.9, moved_interval=(0.8, 1.0))
+            >>> both = (0.5, 0.5)
+            >>> found = Exchange(transient=0.5, background=0.5, interaction=0.0, transient_interval=both,
+            ...                  background_interval=both, interaction_interval=both, background_alone=0.0, kind="core",
+            ...                  trajectories=64, nuisances={"offset": strong, "gain": strong}, invariant=("offset",))
+            >>> found.movers(), found.movers(declared=False)
+            (('offset',), ('gain',))
+        """
+        some = [
+            name
+            for name, one in self.nuisances.items()
+            if (name in self.invariant) == declared and one.moved >= FELT
+        ]
+        return tuple(sorted(some, key=lambda name: -self.nuisances[name].moved))
 
     def learnt(self, error: float) -> bool:
         """Whether a model with this error on data as in training has learnt its task: a fifth below a constant answer."""
@@ -124,6 +168,7 @@ class Exchange:
             rows.append(
                 f"  on backgrounds of others the predictions move by {self.moved:.3f} ({low:.3f} to {high:.3f}) standard deviations"
             )
+        rows += sensitivity_lines(self)
         if self.exchanged_error is not None:
             constant = (
                 ""
@@ -132,3 +177,22 @@ class Exchange:
             )
             rows.append(f"  error on backgrounds of others: {self.exchanged_error:.3g}{constant}")
         return "\n".join(rows)
+
+
+def sensitivity_lines(exchange: Exchange) -> list[str]:
+    """The nuisances as a table: how far each moves the predictions, and the error then; declared ones with a star."""
+    rows = {
+        **{
+            f"{name} *" if name in exchange.invariant else name: one
+            for name, one in exchange.nuisances.items()
+        },
+        **({"all *": exchange.together} if exchange.together is not None and exchange.invariant else {}),
+    }
+    if not rows:
+        return []
+    lines = [f"  {'exchanged':<12}{'moves by':>9}   95 % interval{'error':>11}"]
+    for name, one in rows.items():
+        low, high = one.moved_interval
+        error = "" if one.error is None else f"{one.error:.3g}"
+        lines.append(f"  {name:<12}{one.moved:>9.2f}   {low:.2f} to {high:.2f}{error:>11}")
+    return [*lines, "  * declared: the prediction must not depend on it"]

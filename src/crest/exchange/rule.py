@@ -1,21 +1,31 @@
 """The one rule that chooses a model without a label from the field. `crest.repair` and the evidence call it too.
 
-What decides is the error on exchanged backgrounds: the exchange test breaks the tie between target and background in
-data as in training, and the error there is an estimate of what is left in the field.
+What decides is the error with the declared nuisances exchanged: that breaks the tie between target and nuisances in data as
+in training, and the error there is an estimate of what is left in the field. Where conditions are known and enough
+trajectories break their tie with the target, these tell it directly, and decide.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 
 from torch import Tensor
 
 from crest._base.arguments import require_choice
 from crest._base.doors import door_leaving
 from crest._base.tensors import as_per_trajectory, require_tensor
-from crest.exchange.candidates import Candidate, Choice, JudgedCandidate
-from crest.exchange.conditions import errors_by_condition
+from crest.exchange.candidates import Candidate, Choice, Criterion, JudgedCandidate
+from crest.exchange.conditions import errors_by_name, predictions_of
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings, settings_of
+from crest.exchange.ties import (
+    Conditions,
+    condition_names,
+    decides,
+    even_error,
+    rereadable_conditions,
+    tie_of,
+)
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
 # our choice: docs/choices.md#the-rule
@@ -31,17 +41,20 @@ def choose(
     targets: Tensor | None = None,
     keep: str | None = None,
     mask: Tensor | None = None,
-    conditions: Iterable[Hashable] | Tensor | None = None,
+    conditions: Conditions | None = None,
     error: ErrorOf = rmse_or_error_rate,
     exchange: ExchangeSettings | None = None,
 ) -> Choice:
-    """The candidate with the lowest error on exchanged backgrounds; the model as it is if that reads the events.
+    """The candidate with the lowest expected error; the model as it is if what was declared does not move it.
 
-    In this order. The candidate `keep` is kept if its prediction follows the events, by the verdict of `crest.audit`: what
-    is not broken is not repaired. Else the error on exchanged backgrounds decides. Candidates within a fifth of the lowest
-    count as equal, because an exchange test of a hundred trajectories cannot tell them apart; of these the lowest ID error
-    wins, and of equal ones the first given. The rule cannot tell, and chooses none, if no candidate is a tenth below the
-    error of a constant prediction. No label of the field is used.
+    In this order. The candidate `keep` is kept if the declared nuisances do not move its prediction, by the verdict of
+    `crest.audit`: what is not broken is not repaired. Else the error with these exchanged decides. Candidates within a fifth
+    of the lowest count as equal, because an exchange test of a hundred trajectories cannot tell them apart; of these the lowest
+    ID error wins, and of equal ones the first given. The rule cannot tell, and chooses none, if no candidate is a tenth below
+    the error of a constant prediction. No label of the field is used.
+
+    With conditions that are tied to the target, and four trajectories or more that break the tie, the error averaged evenly
+    over target x condition takes the place of the exchanged one, and `keep` is kept if it is within a fifth of the lowest.
 
     Args:
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
@@ -50,8 +63,9 @@ def choose(
         targets: (N,), of the inputs.
         keep: name of the candidate that is there already, the model as it is, if there is one.
         mask: (N, T), True where a step is valid.
-        conditions: (N,), the condition of each trajectory (a load, a machine). With them each candidate's error
-            under its worst condition is shown beside; the rule does not use it.
+        conditions: (N,), the condition of each trajectory (a load, a machine), or several columns by name. With them each
+            candidate's error under its worst condition is shown, and where target and condition are tied, the few that break
+            the tie decide.
         error: from predictions and targets to one number. By default the root mean square error, and for logits
             (B, K) the share of wrong classes.
         exchange: how candidates are tested; all on the same exchanges.
@@ -99,16 +113,16 @@ def choose(
     _require_one_way(tests)
     by_condition: dict[str, dict[Hashable, float]] = {}
     if conditions is not None and inputs is not None and targets is not None:
-        # An iterator can be read only once, and every candidate needs the names.
-        once = isinstance(conditions, Iterable) and not hasattr(conditions, "tolist")
-        names = list(conditions) if once else conditions
-        by_condition = {
-            name: errors_by_condition(
-                one.function, inputs, targets, names, mask, error=error, batch_size=settings.batch_size
-            )
-            for name, one in known.items()
-            if one.function is not None
-        }
+        conditions = rereadable_conditions(conditions)
+        names = condition_names(conditions, len(inputs))
+        tie = tie_of(targets, conditions)
+        for name, one in known.items():
+            if one.function is None:
+                continue
+            found = predictions_of(one.function, inputs, mask, batch_size=settings.batch_size)
+            by_condition[name] = errors_by_name(found, targets, names, error)
+            if decides(tie) and one.even_error is None:
+                known[name] = replace(one, even_error=even_error(found, targets, tie, error))
     return _ruled(known, tests, by_condition, keep)
 
 
@@ -143,6 +157,7 @@ def _require_one_way(tests: Mapping[str, Exchange]) -> None:
     for what, values in (
         ("kind of background", sorted({one.kind for one in tests.values()})),
         ("exchange", sorted({one.what for one in tests.values()})),
+        ("invariant", sorted({"+".join(one.invariant) or "nothing" for one in tests.values()})),
     ):
         if len(values) > 1:
             raise ValueError(
@@ -150,7 +165,7 @@ def _require_one_way(tests: Mapping[str, Exchange]) -> None:
                 "choose how functions are tested"
             )
     for name, one in tests.items():
-        if one.exchanged_error is None:
+        if one.expected_error is None:
             raise ValueError(f"targets must be given to choose, but candidate {name!r} was tested without")
 
 
@@ -161,48 +176,62 @@ def _ruled(
     keep: str | None,
 ) -> Choice:
     """The rule itself."""
-    errors = {name: float(one.exchanged_error or 0.0) for name, one in tests.items()}
+    even = {name: one.even_error for name, one in known.items() if one.even_error is not None}
+    by: Criterion = "conditions" if len(even) == len(known) else "exchange"
+    errors = (
+        even
+        if by == "conditions"
+        else {name: float(one.expected_error or 0.0) for name, one in tests.items()}
+    )
     better = {
         name: one.constant_error is None or errors[name] <= BELOW_A_CONSTANT * one.constant_error
         for name, one in tests.items()
     }
     lowest = min(errors, key=lambda name: errors[name])
     near = [name for name in errors if better[name] and errors[name] <= NEAR * errors[lowest]]
-    sound = keep if keep is not None and better[keep] and tests[keep].verdict == "events" else None
+    sound = keep if keep is not None and better[keep] and _is_sound(tests[keep], keep in near, by) else None
     best = sound or min(near, key=lambda name: known[name].id_error, default=None)
+    what = "on exchanged signals" if by == "exchange" else "averaged evenly over target x condition"
     if sound is not None:
-        reason = "Its prediction follows the events, so there is nothing to repair."
+        reason = (
+            "What was declared does not move its prediction, so there is nothing to repair."
+            if by == "exchange"
+            else f"Its error {what} is within a fifth of the lowest, so there is nothing to repair."
+        )
     elif best is not None:
         reason = (
-            "It has the lowest error on exchanged backgrounds."
+            f"It has the lowest error {what}."
             if best == lowest
-            else "Its error on exchanged backgrounds is within a fifth of the lowest, and of these it has the lowest ID error."
+            else f"Its error {what} is within a fifth of the lowest, and of these it has the lowest ID error."
         )
     elif not any(tests[name].learnt(one.id_error) for name, one in known.items()):
         reason = (
-            "No candidate is clearly better than a constant prediction on exchanged backgrounds, and none has learnt its task on "
-            "data as in training. Were they trained for long enough?"
+            f"No candidate is clearly better than a constant prediction {what}, and none has learnt its task on data as in "
+            "training. Were they trained for long enough?"
         )
     else:
         reason = (
-            "No candidate is clearly better than a constant prediction on exchanged backgrounds. Either the target lives in "
-            "the background, or the exchange does not fit these signals."
+            f"No candidate is clearly better than a constant prediction {what}. Either the target lives in what was declared, or "
+            "the exchange does not fit these signals. A few trajectories whose target and condition part would settle it."
         )
+
+    short = "expected" if by == "exchange" else "even"
 
     def said(name: str) -> str:
         if not better[name]:
             return "no better than a constant"
         if sound is not None:
-            return "follows the events" if name == sound else "not needed"
+            return "sound as it is" if name == sound else "not needed"
         if name == lowest:
-            return "lowest exchanged error"
+            return f"lowest {short} error"
         if name not in near:
-            return "a higher exchanged error"
-        return "lowest ID error near the lowest exchanged error" if name == best else "a higher ID error"
+            return f"a higher {short} error"
+        return f"lowest ID error near the lowest {short} error" if name == best else "a higher ID error"
 
     return Choice(
         name=best,
         reason=reason,
+        by=by,
         lowest_error=min(known, key=lambda name: known[name].id_error),
         candidates={
             name: JudgedCandidate(
@@ -210,9 +239,15 @@ def _ruled(
                 exchange=tests[name],
                 better=better[name],
                 reason=said(name),
+                even_error=one.even_error,
                 held_out=one.held_out,
                 condition_errors=by_condition.get(name),
             )
             for name, one in known.items()
         },
     )
+
+
+def _is_sound(test: Exchange, near: bool, by: Criterion) -> bool:
+    """Whether there is nothing to repair."""
+    return near if by == "conditions" else test.verdict == "events"

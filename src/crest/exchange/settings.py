@@ -1,12 +1,14 @@
 """How the exchange test is done: one frozen value, shared by audit, watch, repair and the rule."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from crest._base.arguments import require_choice, require_fields
 from crest._base.doors import door
 from crest.background import SIGMA
 from crest.background.separation import background_of
+from crest.nuisances import nuisances_of
 
 What: TypeAlias = Literal["spectrum", "background"]
 """What a trajectory gets of another: how large each frequency of its background is, or the background as it is."""
@@ -42,11 +44,15 @@ class ExchangeSettings:
     trajectories: int = 128
     """How many trajectories are exchanged; all if there are fewer."""
     block: int = 16
-    """How many exchange among each other: a test takes about `trajectories * block` predictions."""
+    """How many exchange among each other: a test takes about `trajectories * (block + 12)` predictions."""
     batch_size: int = 256
     """How many predictions are made at once."""
     bootstrap: int = 1000
     """Draws for the intervals."""
+    # our choice: docs/choices.md#invariant
+    invariant: tuple[str, ...] = ("offset", "drift", "tones")
+    """What the prediction must not depend on, of `crest.nuisances.NAMES`: by default what can never be part of a brief event.
+    The verdict is about these. Add "gain", "colour" or "rate" if your physics says that they do not tell the target."""
     seed: int = 0
     """Of the drawn trajectories, their blocks and the bootstrap."""
 
@@ -57,17 +63,21 @@ class ExchangeSettings:
         require_fields(self, "be a whole number, 2 or more", "trajectories", "block")
         require_fields(self, "be a whole number, 1 or more", "batch_size", "bootstrap")
         require_fields(self, "be a whole number, 0 or more", "seed")
+        object.__setattr__(self, "invariant", nuisances_of(self.invariant, "invariant"))
 
 
-def settings_of(exchange: object) -> ExchangeSettings:
+def settings_of(exchange: object, invariant: Sequence[str] | None = None) -> ExchangeSettings:
     """What was given as `exchange=`, or the defaults; a ValueError for anything else.
 
+    Args:
+        exchange: the settings, if they were given.
+        invariant: what is declared in the place of theirs, if that was given.
+
     Example:
-        >>> settings_of(None).trajectories
-        128
+        >>> settings_of(None).trajectories, settings_of(None, ["gain"]).invariant
+        (128, ('gain',))
     """
-    if exchange is None:
-        return ExchangeSettings()
-    if not isinstance(exchange, ExchangeSettings):
+    found = ExchangeSettings() if exchange is None else exchange
+    if not isinstance(found, ExchangeSettings):
         raise ValueError(f"exchange must be a crest.ExchangeSettings, got {type(exchange).__name__}")
-    return exchange
+    return found if invariant is None else replace(found, invariant=nuisances_of(invariant, "invariant"))

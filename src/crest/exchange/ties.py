@@ -1,0 +1,230 @@
+"""How far targets and operating conditions are tied in some data, and which trajectories break the tie."""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from crest._base.arguments import require_shape
+
+Conditions: TypeAlias = Iterable[Any] | Tensor | npt.NDArray[Any] | Mapping[str, Iterable[Any]]
+"""The condition of each trajectory, (N,), or several columns by name; a numeric column with many values is put in groups."""
+
+# our choice: docs/choices.md#ties
+_FEW_VALUES = 10
+_GROUPS = 5
+TIED = 0.5
+"""From this Cramér's V on, target and condition are called tied."""
+ENOUGH = 4
+"""How many trajectories must break a tie before their error decides anything."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tie:
+    """Target x condition: how many trajectories there are of each, and how strongly one tells the other."""
+
+    targets: tuple[str, ...]
+    """The values of the target, or the ranges of its groups, in order."""
+    conditions: tuple[str, ...]
+    """The conditions, in order; those of several columns joined by ", "."""
+    rows: Tensor
+    """(N,), the place of each trajectory's target in `targets`."""
+    columns: Tensor
+    """(N,), the place of each trajectory's condition in `conditions`."""
+
+    @property
+    def counts(self) -> Tensor:
+        """(targets, conditions): the number of trajectories of each."""
+        cells = self.rows * len(self.conditions) + self.columns
+        return torch.bincount(cells, minlength=len(self.targets) * len(self.conditions)).reshape(
+            len(self.targets), len(self.conditions)
+        )
+
+    @property
+    def strength(self) -> float:
+        """Cramér's V, with the correction for chance: 0 if the condition tells nothing of the target, 1 if it tells it."""
+        counts = self.counts.double()
+        total, (r, k) = float(counts.sum()), counts.shape
+        if min(r, k) < 2 or total < 2:
+            return 0.0
+        expected = counts.sum(1, keepdim=True) * counts.sum(0, keepdim=True) / total
+        phi = float(((counts - expected).square() / expected.clamp(min=1e-12)).sum()) / total
+        phi = max(0.0, phi - (r - 1) * (k - 1) / (total - 1))
+        rows, columns = (size - (size - 1) ** 2 / (total - 1) for size in (r, k))
+        return float(min(1.0, (phi / max(min(rows, columns) - 1, 1e-12)) ** 0.5))
+
+    @property
+    def tied(self) -> bool:
+        """Whether the condition tells the target for most trajectories."""
+        return self.strength >= TIED
+
+    @property
+    def breaking(self) -> Tensor:
+        """(N,), True for trajectories whose target is rare under their condition: less than half as often as by chance."""
+        counts = self.counts.double()
+        expected = counts.sum(1, keepdim=True) * counts.sum(0, keepdim=True) / counts.sum()
+        return (counts < expected / 2)[self.rows, self.columns]
+
+    @property
+    def cells(self) -> dict[tuple[int, int], Tensor]:
+        """The numbers of the trajectories of each pair of target and condition that there is."""
+        found: dict[tuple[int, int], list[int]] = {}
+        for number, cell in enumerate(zip(self.rows.tolist(), self.columns.tolist(), strict=True)):
+            found.setdefault(cell, []).append(number)
+        return {cell: torch.tensor(numbers) for cell, numbers in sorted(found.items())}
+
+    @property
+    def even_weights(self) -> Tensor:
+        """(N,), weights with which each pair of target and condition counts the same; their mean is 1."""
+        counts = self.counts
+        weights = 1 / counts[self.rows, self.columns].double()
+        return weights / weights.mean()
+
+    def __repr__(self) -> str:
+        widths = [max(len(name), 6) for name in self.conditions]
+        first = max(map(len, self.targets), default=0)
+        head = " " * first + "".join(
+            f"  {name:>{width}}" for name, width in zip(self.conditions, widths, strict=True)
+        )
+        lines = [
+            f"{name:>{first}}"
+            + "".join(f"  {count:>{width}}" for count, width in zip(row, widths, strict=True))
+            for name, row in zip(self.targets, self.counts.tolist(), strict=True)
+        ]
+        return "\n".join([head, *lines])
+
+
+def tie_of(targets: Tensor, conditions: Conditions) -> Tie:
+    """The tie of targets (N,) and conditions.
+
+    Targets with up to ten values are taken as they are, others in five groups of the same size; numeric conditions as well.
+
+    Args:
+        targets: (N,), numbers or classes.
+        conditions: (N,), or several columns by name: their combinations are the conditions.
+
+    Example:
+        >>> tie = tie_of(torch.tensor([0, 0, 0, 1, 1, 1, 1, 0]), ["slow"] * 4 + ["fast"] * 4)
+        >>> tie
+             fast    slow
+        0       1       3
+        1       3       1
+        >>> round(tie_of(torch.tensor([0, 1] * 8), [600, 900] * 8).strength, 2)
+        1.0
+    """
+    wanted = torch.as_tensor(targets).detach().cpu().flatten()
+    columns = [
+        _coded(f"conditions[{name!r}]" if name else "conditions", column, len(wanted))
+        for name, column in _columns(conditions)
+    ]
+    rows, names = _coded("targets", wanted, len(wanted))
+    codes = list(zip(*(code.tolist() for code, _ in columns), strict=True))
+    kinds = sorted(set(codes))
+    place = {kind: number for number, kind in enumerate(kinds)}
+    return Tie(
+        targets=names,
+        conditions=tuple(", ".join(columns[axis][1][one] for axis, one in enumerate(kind)) for kind in kinds),
+        rows=rows,
+        columns=torch.tensor([place[code] for code in codes]),
+    )
+
+
+def decides(tie: Tie) -> bool:
+    """Whether enough trajectories break a tie for their errors to decide."""
+    return tie.tied and int(tie.breaking.sum()) >= ENOUGH
+
+
+def even_error(
+    predictions: Tensor, targets: Tensor, tie: Tie, error: Callable[[Tensor, Tensor], Any]
+) -> float:
+    """The error averaged evenly over the pairs of target and condition that there are, however rare each is.
+
+    Example:
+        >>> tie = tie_of(torch.tensor([0, 0, 0, 1]), ["a", "a", "a", "b"])
+        >>> even_error(torch.tensor([0.0, 0.0, 0.0, 3.0]), torch.tensor([0, 0, 0, 1]), tie, lambda p, y: (p - y).abs().mean())
+        1.0
+    """
+    found = [float(error(predictions[rows], targets[rows])) for rows in tie.cells.values()]
+    return sum(found) / len(found)
+
+
+def condition_names(conditions: Conditions, trajectories: int) -> list[Hashable]:
+    """One name for each trajectory, in the order of `conditions`; those of several columns are joined.
+
+    Example:
+        >>> condition_names({"speed": [600, 900], "load": ["low", "low"]}, 2)
+        ['600, low', '900, low']
+    """
+    columns = [
+        _listed(f"conditions[{name!r}]" if name else "conditions", column, trajectories)
+        for name, column in _columns(conditions)
+    ]
+    if len(columns) == 1:
+        return columns[0]
+    return [", ".join(map(str, row)) for row in zip(*columns, strict=True)]
+
+
+def rereadable_conditions(conditions: Conditions) -> Conditions:
+    """The same conditions, with a list in the place of a column that can be read once only, such as a generator.
+
+    Example:
+        >>> rereadable_conditions({"speed": iter([600, 900]), "load": ["low", "low"]})
+        {'speed': [600, 900], 'load': ['low', 'low']}
+    """
+    if isinstance(conditions, Mapping):
+        return {name: _reread(column) for name, column in conditions.items()}
+    found: Conditions = _reread(conditions)
+    return found
+
+
+def _reread(column: Any) -> Any:
+    lists = isinstance(column, Sequence) or hasattr(column, "__array__") or not isinstance(column, Iterable)
+    return column if lists else list(column)
+
+
+def _columns(conditions: Conditions) -> list[tuple[str, Any]]:
+    if isinstance(conditions, Mapping):
+        if not conditions:
+            raise ValueError("conditions must have a column or more, got none")
+        return [(str(name), column) for name, column in conditions.items()]
+    return [("", conditions)]
+
+
+def _listed(argument: str, column: Any, trajectories: int) -> list[Hashable]:
+    """One hashable value for each trajectory."""
+    if isinstance(column, str) or not isinstance(column, Iterable):
+        raise ValueError(f"{argument} must name a condition for each trajectory, got {type(column).__name__}")
+    shape = tuple(getattr(column, "shape", (0,)))
+    if len(shape) != 1:
+        raise ValueError(f"{argument} must name a condition for each trajectory, got shape {shape}")
+    values: list[Hashable] = column.tolist() if hasattr(column, "tolist") else list(column)
+    require_shape(argument, np.empty(len(values)), "(N,)", (trajectories,))
+    for value in values:
+        if not isinstance(value, Hashable) or value is None or value != value:  # noqa: PLR0124
+            raise ValueError(f"{argument} must name a condition for each trajectory, got {value!r}")
+    return values
+
+
+def _coded(argument: str, column: Any, trajectories: int) -> tuple[Tensor, tuple[str, ...]]:
+    """Whole numbers from 0 for the values of a column, in order, and their names; many numbers are put in groups."""
+    values = _listed(argument, column, trajectories)
+    kinds: Sequence[Any] = list(dict.fromkeys(values))
+    numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in kinds)
+    kinds = sorted(kinds) if numeric else sorted(kinds, key=str)
+    if numeric and len(kinds) > _FEW_VALUES:
+        numbers = torch.tensor(values, dtype=torch.float64)
+        ends = torch.quantile(numbers, torch.linspace(0, 1, _GROUPS + 1, dtype=torch.float64))
+        codes = torch.bucketize(numbers, ends[1:-1], right=True)
+        names = [
+            f"{low:.3g} to {high:.3g}"
+            for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+        ]
+        return codes, tuple(names)
+    place = {kind: number for number, kind in enumerate(kinds)}
+    return torch.tensor([place[value] for value in values]), tuple(
+        f"{one:g}" if isinstance(one, float) else str(one) for one in kinds
+    )
