@@ -18,11 +18,13 @@ BOTH_LAYOUTS = pytest.mark.parametrize("channels_first", [False, True])
 
 def signals(channels_first: bool = False, dtype: torch.dtype = torch.float32) -> Tensor:
     numbers = torch.Generator().manual_seed(1000)
-    x = torch.randn(8, 60, 2, generator=numbers) + torch.randn(8, 1, 2, generator=numbers)
+    x = torch.randn(8, 96, 2, generator=numbers) + torch.randn(8, 1, 2, generator=numbers)
+    # A tone of its own size in each row.
+    x += torch.linspace(3, 9, 8)[:, None, None] * torch.cos(0.8 * torch.arange(96))[None, :, None]
     return (x.mT.contiguous() if channels_first else x).to(dtype)
 
 
-MASK = torch.arange(60) < torch.tensor([60, 60, 50, 45, 40, 30, 20, 10])[:, None]
+MASK = torch.arange(96) < torch.tensor([96, 96, 80, 70, 40, 30, 20, 10])[:, None]
 
 
 def front(name: str, channels_first: bool = False) -> nn.Module:
@@ -47,7 +49,7 @@ def test_it_says_what_it_does_in_one_sentence(name: str) -> None:
 def test_no_two_are_spelled_alike() -> None:
     keys = [one.key for one in REMEDIES.values() if one.key is not None]
     assert len(keys) == len(set(keys))
-    spelled = [(one.pooling, repr(run_fields(name))) for name, one in REMEDIES.items()]
+    spelled = [(one.pooling, one.balanced, repr(run_fields(name))) for name, one in REMEDIES.items()]
     assert len(spelled) == len(set(spelled))
     # A spec has one field for a remedy.
     assert not set(FRONTS) & set(CHANGES)
@@ -119,9 +121,10 @@ def test_a_front_is_the_same_in_both_modes_and_row_by_row(name: str) -> None:
     torch.testing.assert_close(made(x[2:3]), out[2:3], rtol=1e-5, atol=1e-6)
 
 
+# Tones are found one by one until none is left: how many is not known to a graph.
 @pytest.mark.unchecked
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FRONTS)
+@pytest.mark.parametrize("name", [name for name in FRONTS if name != "tone filter"])
 def test_a_front_compiles_and_exports(name: str) -> None:
     model, x = WithFront(front(name, channels_first=True), nn.Flatten()).eval(), signals(channels_first=True)
     expected = model(x)

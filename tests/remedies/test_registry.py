@@ -5,13 +5,27 @@ import torch
 from torch import nn
 
 import crest
+from crest.nuisances import NAMES
 from crest.remedies import CONTROL, REMEDIES, USUAL_REMEDIES, Remedy
 from crest.remedies.registry import remedies_of
 from places import ROOT
 
+FITTING = {
+    "standardise", "whiten", "envelope", "tone filter", "exchange of gain", "exchange of colour", "exchange of tones",
+    "exchange of surroundings", "stretch", "balanced",
+}  # fmt: skip
+"""What is tried if it fits."""
+
+
+def test_what_is_tried_if_it_fits_is_no_part_of_the_kept_records() -> None:
+    assert not any(REMEDIES[name].measured or REMEDIES[name].usual for name in FITTING)
+    answered = {name for one in REMEDIES.values() for name in one.against}
+    assert answered == set(NAMES)
+    assert REMEDIES["high-pass"].against == REMEDIES["exchange"].against == ("offset", "drift")
+
 
 def test_the_usual_ones_are_neither_the_control_nor_trained_for_the_test() -> None:
-    assert set(REMEDIES) - set(USUAL_REMEDIES) == {CONTROL, "core exchange"}
+    assert set(REMEDIES) - set(USUAL_REMEDIES) == {CONTROL, "core exchange", *FITTING}
     control = REMEDIES[CONTROL]
     assert (control.front, control.change, control.pooling, control.needs_fit) == (None, None, None, True)
 
@@ -81,7 +95,7 @@ def test_the_manual_has_every_remedy_with_its_sentence(name: str) -> None:
         (True, False): "`fit`",
         (True, True): "`fit`, a place where the model pools",
         (False, True): "a place where the model pools, a linear head",
-    }[one.needs_fit, one.needs_pooling]
+    }[one.needs_fit, one.needs_pooling] + (", conditions" if one.needs_conditions else "")
     assert f"| {name} | {needs} | {one.sentence} |" in (ROOT / "docs" / "remedies.md").read_text()
     studies = (ROOT / "docs" / "studies.md").read_text()
     assert one.key is None or f"`{one.key}`" in studies

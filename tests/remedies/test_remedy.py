@@ -15,14 +15,26 @@ def test_what_it_needs_follows_from_what_it_does() -> None:
     ]
 
 
+def test_balanced_sampling_needs_conditions() -> None:
+    assert not Remedy().needs_conditions
+    assert Remedy(balanced=True).needs_conditions
+    assert Remedy(balanced=True).needs_fit
+
+
 def pooled(how: str) -> Remedy:
     return Remedy(pooling=how)
 
 
 @pytest.mark.unchecked
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^front and change must be None with pooling='re-anchored'"):
+    with pytest.raises(
+        ValueError, match=r"^front, change and balanced must be left out with pooling='re-anchored'"
+    ):
         Remedy(front=HighPass, pooling="re-anchored")
+    with pytest.raises(ValueError, match=r"^front, change and balanced must be left out"):
+        Remedy(balanced=True, pooling="re-anchored")
+    with pytest.raises(ValueError, match=r"^against must be one of offset, drift, .* did you mean 'gain'"):
+        Remedy(against=("gian",))
     with pytest.raises(ValueError, match=r"^pooling must be"):
         Remedy(pooling="mean")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
+from crest.remedies.rows import drawn_donors, random_numbers, row_levels, spread_of_levels
 
 
 def test_a_generator_repeats_its_numbers_and_leaves_torchs_own_alone() -> None:
@@ -45,3 +45,16 @@ def test_equal_levels_have_no_spread_at_all() -> None:
     assert spread_of_levels(levels, torch.ones(7, dtype=torch.bool)) == 0
     assert spread_of_levels(torch.randn(3, 1), torch.tensor([False, True, False])) == 0
     assert spread_of_levels(torch.randn(3, 1), torch.zeros(3, dtype=torch.bool)) == 0
+
+
+def test_donors_are_other_rows_that_are_present() -> None:
+    present = torch.tensor([True, False, True, True])
+    for seed in range(20):
+        numbers = torch.Generator().manual_seed(1000 + seed)
+        takes, rows = drawn_donors(present, 1.0, like=torch.zeros(1), generator=numbers)
+        assert takes.tolist() == present.tolist()
+        assert all(present[rows[takes]])
+        assert not (rows[takes] == takes.nonzero().flatten()).any()
+    alone = drawn_donors(torch.tensor([True, False]), 1.0, like=torch.zeros(1))
+    assert not alone.takes.any()
+    assert not drawn_donors(present, 0.0, like=torch.zeros(1)).takes.any()

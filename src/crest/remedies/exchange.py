@@ -10,7 +10,7 @@ from crest.background.interpolation import nearest_valid, values_at
 from crest.background.separation import kinds_of, split
 from crest.background.slow import SIGMA
 from crest.remedies.augmentation import Augmentation
-from crest.remedies.rows import random_numbers
+from crest.remedies.rows import drawn_donors
 
 
 @door
@@ -53,16 +53,10 @@ def exchange_background(
     if len(signals) == 1:
         return signals
     valid = valid_steps(as_mask(mask, signals), signals[..., 0])
-    present = valid.any(1)
-    allowed = (
-        present.unsqueeze(1) & present & ~torch.eye(len(signals), dtype=torch.bool, device=signals.device)
-    )
-    takes = random_numbers(torch.rand, len(signals), like=signals, generator=generator) < probability
-    lots = random_numbers(torch.rand, *allowed.shape, like=signals, generator=generator)
-    donor = lots.masked_fill(~allowed, -1.0).argmax(1)
+    takes, donor = drawn_donors(valid.any(1), probability, like=signals, generator=generator)
     background, transient = split(signals, kind, None if mask is None else valid, sigma=sigma)
     given = values_at(background, nearest_valid(valid))[donor]
-    changed = (takes & allowed.any(1)).unsqueeze(1) & valid
+    changed = takes.unsqueeze(1) & valid
     return torch.where(changed.unsqueeze(-1), (transient + given).to(signals.dtype), signals)
 
 

@@ -9,10 +9,15 @@ from torch import nn
 
 from crest._base.arguments import require_choice
 from crest.remedies.augmentation import Augmentation
+from crest.remedies.envelope import Envelope
 from crest.remedies.exchange import ExchangeBackground
 from crest.remedies.high_pass import HighPass
 from crest.remedies.jitter import JitterLevel
+from crest.remedies.nuisance_exchange import ExchangeNuisances
 from crest.remedies.remedy import Remedy
+from crest.remedies.standardise import Standardise
+from crest.remedies.stretch import Stretch
+from crest.remedies.whiten import Whiten
 
 CONTROL: Final = "trained longer"
 """The remedy that is none: what more training alone does. Others must beat it."""
@@ -28,24 +33,25 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
     ),
     "AC coupling": Remedy(
         sentence="Subtracts each channel's mean over the window, in training and in the field.",
-        front=partial(HighPass, kind="level"), measured=True, key="ac_coupling",
+        front=partial(HighPass, kind="level"), against=("offset",), measured=True, key="ac_coupling",
     ),
     "high-pass": Remedy(
         sentence="Subtracts each channel's Gaussian low-pass, in training and in the field.",
-        front=partial(HighPass), measured=True, key="high_pass",
+        front=partial(HighPass), against=("offset", "drift"), measured=True, key="high_pass",
     ),
     "level jitter": Remedy(
         sentence="Adds a random constant to each channel of half of the rows in training.",
-        change=partial(JitterLevel), measured=True, key="jitter",
+        change=partial(JitterLevel), against=("offset",), measured=True, key="jitter",
     ),
     "exchange": Remedy(
         sentence="Gives half of the rows the slow background of another row in training.",
-        change=partial(ExchangeBackground), measured=True, key="exchange",
+        change=partial(ExchangeBackground), against=("offset", "drift"), measured=True, key="exchange",
     ),
     # Not tried by default: it trains on the separation that the exchange test measures with.
     "core exchange": Remedy(
         sentence="Gives half of the rows everything around another row's most transient steps in training.",
-        change=partial(ExchangeBackground, kind="core"), usual=False, key="core_exchange",
+        change=partial(ExchangeBackground, kind="core"), against=("offset", "drift", "surroundings"), usual=False,
+        key="core_exchange",
     ),
     "CREST": Remedy(
         sentence="Puts CREST in the place of the pooling and trains the model with it.",
@@ -53,7 +59,49 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
     ),
     "CREST + exchange": Remedy(
         sentence="Puts CREST in the place of the pooling and trains with exchanged slow backgrounds.",
-        pooling="trained", change=partial(ExchangeBackground), measured=True,
+        pooling="trained", change=partial(ExchangeBackground), against=("offset", "drift"), measured=True,
+    ),
+    # Not tried by default: each answers what speed and load change, and is tried if that moves the prediction.
+    "standardise": Remedy(
+        sentence="Divides each channel, less its median, by its robust scale over the window, in training and in the field.",
+        front=partial(Standardise), against=("offset", "gain"), usual=False, key="standardise",
+    ),
+    "whiten": Remedy(
+        sentence="Divides each channel by its smoothed spectrum over the window, in training and in the field.",
+        front=partial(Whiten), against=("offset", "gain", "colour"), usual=False, key="whiten",
+    ),
+    "envelope": Remedy(
+        sentence="Takes each channel's envelope in its most impulsive band, standardised, in training and in the field.",
+        front=partial(Envelope), against=("offset", "drift", "gain", "colour"), usual=False, key="envelope",
+    ),
+    "tone filter": Remedy(
+        sentence="Subtracts each channel's steady tones, in training and in the field.",
+        front=partial(HighPass, kind="tones"), against=("tones",), usual=False, key="tone_filter",
+    ),
+    "exchange of gain": Remedy(
+        sentence="Gives half of the rows the gain of another row in training.",
+        change=partial(ExchangeNuisances, names="gain"), against=("gain",), usual=False, key="exchange_gain",
+    ),
+    "exchange of colour": Remedy(
+        sentence="Gives half of the rows the smoothed spectrum of another row in training.",
+        change=partial(ExchangeNuisances, names="colour"), against=("colour",), usual=False, key="exchange_colour",
+    ),
+    "exchange of tones": Remedy(
+        sentence="Gives half of the rows steady tones as large as those of another row in training.",
+        change=partial(ExchangeNuisances, names="tones"), against=("tones",), usual=False, key="exchange_tones",
+    ),
+    "exchange of surroundings": Remedy(
+        sentence="Gives half of the rows the spectrum of what is around another row's most transient steps in training.",
+        change=partial(ExchangeNuisances, names="surroundings"), against=("surroundings",), usual=False,
+        key="exchange_surroundings",
+    ),
+    "stretch": Remedy(
+        sentence="Stretches the time of half of the rows by a random factor from 0.5 to 2 in training.",
+        change=partial(Stretch), against=("rate",), usual=False, key="stretch",
+    ),
+    "balanced": Remedy(
+        sentence="Draws the training rows so that every pair of target and condition comes equally often.",
+        balanced=True, usual=False,
     ),
 }  # fmt: skip
 """Every remedy by name. `crest.repair`, runs, studies, the demo, the evidence and the manual take theirs from here."""

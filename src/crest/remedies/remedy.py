@@ -6,8 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 from torch import Tensor, nn
 
-from crest._base.arguments import require_choice
+from crest._base.arguments import require, require_choice
 from crest._base.doors import door
+from crest.nuisances.separated import NAMES
 from crest.strangers.signature import names_mask, require_valid_steps, step_argument
 
 FrontMaker: TypeAlias = Callable[..., nn.Module]
@@ -39,6 +40,10 @@ class Remedy:
     """What is done to the batches in training."""
     pooling: PoolingChange | None = None
     """What is done to the pooling."""
+    balanced: bool = False
+    """Whether training rows are drawn so that target and condition are untied: `balanced_batches`. It needs conditions."""
+    against: tuple[str, ...] = ()
+    """The nuisances that it answers, of `crest.nuisances.NAMES`."""
     usual: bool = True
     """Whether `crest.repair` tries it by default."""
     measured: bool = False
@@ -49,15 +54,23 @@ class Remedy:
     def __post_init__(self) -> None:
         if self.pooling is not None:
             require_choice("pooling", self.pooling, ("trained", "re-anchored"))
-        if not self.needs_fit and (self.front or self.change):
+        for name in self.against:
+            require_choice("against", name, NAMES)
+        require("balanced", self.balanced, "be True or False")
+        if not self.needs_fit and (self.front or self.change or self.balanced):
             raise ValueError(
-                "front and change must be None with pooling='re-anchored', which trains nothing but the head"
+                "front, change and balanced must be left out with pooling='re-anchored', which trains nothing but the head"
             )
 
     @property
     def needs_fit(self) -> bool:
         """Whether the model must be trained with it."""
         return self.pooling != "re-anchored"
+
+    @property
+    def needs_conditions(self) -> bool:
+        """Whether the operating condition of each training trajectory must be known."""
+        return self.balanced
 
     @property
     def needs_pooling(self) -> bool:

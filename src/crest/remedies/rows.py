@@ -1,6 +1,7 @@
-"""What the augmentations ask of a batch: which rows are drawn, and at which level each row is."""
+"""What the augmentations ask of a batch: which rows are drawn, who gives to whom, and at which level each row is."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,6 +23,35 @@ def random_numbers(
     """
     device = like.device if generator is None else generator.device
     return law(*shape, generator=generator, device=device, dtype=torch.float32).to(like.device)
+
+
+class Donors(NamedTuple):
+    """Which rows of a batch take something of another row, and of which."""
+
+    takes: Tensor  # (B,), True for rows that take something
+    rows: Tensor  # (B,), the other row
+
+
+def drawn_donors(
+    present: Tensor, probability: float, *, like: Tensor, generator: torch.Generator | None = None
+) -> Donors:
+    """Each row takes with the given probability, of another row that is present; rows that are not neither give nor take.
+
+    Args:
+        present: (B,), True for rows with a valid step.
+        probability: of each row to take.
+        like: a tensor on the device of the batch.
+        generator: draws the random numbers.
+
+    Example:
+        >>> drawn_donors(torch.tensor([True, True]), 1.0, like=torch.zeros(1))
+        Donors(takes=tensor([True, True]), rows=tensor([1, 0]))
+    """
+    count = len(present)
+    allowed = present.unsqueeze(1) & present & ~torch.eye(count, dtype=torch.bool, device=like.device)
+    takes = random_numbers(torch.rand, count, like=like, generator=generator) < probability
+    lots = random_numbers(torch.rand, *allowed.shape, like=like, generator=generator)
+    return Donors(takes & allowed.any(1), lots.masked_fill(~allowed, -1.0).argmax(1))
 
 
 def row_levels(signals: Signals, valid: StepMask) -> Tensor:

@@ -1,0 +1,85 @@
+import itertools
+
+import pytest
+import torch
+
+from crest._base.rng import torch_generator
+from crest.nuisances import NAMES
+from crest.remedies import REMEDIES, Augmentation, Chain, Envelope, Standardise, fitting_remedies
+
+EVERY = [some for count in range(1, 8) for some in itertools.combinations(NAMES, count)]
+
+
+@pytest.mark.parametrize(
+    ("nuisances", "names"),
+    [
+        ("offset", ["AC coupling", "level jitter", "exchange"]),
+        ("drift", ["high-pass", "exchange"]),
+        ("tones", ["tone filter", "exchange of tones"]),
+        ("gain", ["standardise", "exchange of gain"]),
+        ("colour", ["exchange of colour"]),
+        ("rate", ["stretch"]),
+        ("colour+rate", ["exchange of colour", "stretch", "colour + stretch"]),
+        (("gain", "colour", "rate"), ["standardise", "standardise + colour + stretch", "envelope + stretch"]),
+        ((), []),
+    ],
+)
+def test_what_fits(nuisances: str, names: list[str]) -> None:
+    assert list(fitting_remedies(nuisances)) == names
+
+
+def test_known_conditions_bring_balanced_sampling() -> None:
+    found = fitting_remedies("gain+colour+rate", conditions=True)
+    assert list(found)[3:] == [
+        "balanced",
+        "balanced + standardise + colour + stretch",
+        "balanced + envelope + stretch",
+    ]
+    assert [one.needs_conditions for one in found.values()] == [False] * 3 + [True] * 3
+
+
+def test_a_combination_does_what_its_pieces_do() -> None:
+    found = fitting_remedies("gain+colour+rate", conditions=True)
+    both = found["balanced + standardise + colour + stretch"]
+    assert isinstance(both.front(channels_first=True), Standardise)
+    # The same maker, by which a saved repair knows its front again.
+    assert both.front is REMEDIES["standardise"].front
+    change = both.change(generator=torch_generator(0, "test"), channels_first=True)
+    assert isinstance(change, Chain)
+    assert [repr(one) for one in change.changes] == [
+        "ExchangeNuisances('colour', probability=0.5)",
+        "Stretch(low=0.5, high=2.0, probability=0.5)",
+    ]
+    x = torch.randn(8, 1, 200)
+    assert not torch.equal(change(x), x)
+    assert both.balanced
+    assert both.against == ("offset", "gain", "colour", "rate")
+    assert both.sentence == "Joins balanced, standardise, exchange of colour and stretch."
+    single = found["envelope + stretch"]
+    assert isinstance(single.front(), Envelope)
+    assert single.change is REMEDIES["stretch"].change
+
+
+@pytest.mark.parametrize("conditions", [False, True])
+def test_few_are_tried_and_each_answers_and_takes_nothing_that_was_not_named(conditions: bool) -> None:
+    for nuisances in EVERY:
+        found = fitting_remedies(nuisances, conditions=conditions)
+        assert 1 <= len(found) <= 8
+        for name, one in found.items():
+            assert one.balanced or set(one.against) & set(nuisances), (nuisances, name)
+            assert set(one.against) <= {*nuisances, "offset", "drift"}, (nuisances, name)
+            assert name.removeprefix("balanced + ").count(" + ") <= 2
+            assert one.balanced == name.startswith("balanced")
+            if one.change is not None:
+                assert isinstance(one.change(generator=None, channels_first=False), Augmentation)
+        # What is named is answered by something.
+        answered = {name for one in found.values() for name in one.against}
+        assert set(nuisances) <= answered or len(nuisances) > 3, nuisances
+
+
+@pytest.mark.unchecked
+def test_names_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"^nuisances must be of offset, drift"):
+        fitting_remedies("loudness")
+    with pytest.raises(ValueError, match=r"^conditions must be True or False, got"):
+        fitting_remedies("gain", conditions=3)
