@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from crest import background as background
     from crest import exchange as exchange
+    from crest import nuisances as nuisances
     from crest import probes, theory
     from crest import readouts as readouts
     from crest import recordings as recordings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from crest import strangers as strangers
     from crest._audit import Audit, Watch, audit
     from crest._audit.callback import LightningWatch as LightningWatch
+    from crest._cues import Cues, cues
     from crest._repair import Repaired, repair
     from crest.exchange import (
         Candidate,
@@ -70,10 +72,15 @@ if TYPE_CHECKING:
     from crest.readouts.estimator import CrestPooler as CrestPooler
     from crest.readouts.streaming import StreamingCrest
     from crest.remedies import (
+        Envelope,
         ExchangeBackground,
+        ExchangeNuisances,
         HighPass,
         JitterLevel,
         Reanchored,
+        Standardise,
+        Stretch,
+        Whiten,
         exchange_background,
         reanchor,
     )
@@ -81,10 +88,21 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("background", "exchange", "probes", "readouts", "recordings", "remedies", "strangers", "theory")
+_MODULES = (
+    "background",
+    "exchange",
+    "nuisances",
+    "probes",
+    "readouts",
+    "recordings",
+    "remedies",
+    "strangers",
+    "theory",
+)
 _NAMES_OF = {
     "_audit": ("Audit", "Watch", "audit"),
     "_audit.callback": ("LightningWatch",),
+    "_cues": ("Cues", "cues"),
     "_repair": ("Repaired", "repair"),
     "exchange": ("Candidate", "Choice", "Exchange", "ExchangeSettings", "choose", "exchange_test", "leave_one_condition_out"),
     "probes": (
@@ -95,7 +113,8 @@ _NAMES_OF = {
     "readouts.estimator": ("CrestPooler",),
     "readouts.streaming": ("StreamingCrest",),
     "remedies": (
-        "ExchangeBackground", "HighPass", "JitterLevel", "Reanchored", "exchange_background", "reanchor",
+        "Envelope", "ExchangeBackground", "ExchangeNuisances", "HighPass", "JitterLevel", "Reanchored", "Standardise", "Stretch",
+        "Whiten", "exchange_background", "reanchor",
     ),
     "strangers": ("replace_pooling",),
 }  # fmt: skip
@@ -129,11 +148,14 @@ __all__ = [
     "Credit",
     "CrestConfig",
     "CrestReadout",
+    "Cues",
     "DeletionCurve",
+    "Envelope",
     "EventReadout",
     "EventWindowReadout",
     "Exchange",
     "ExchangeBackground",
+    "ExchangeNuisances",
     "ExchangeSettings",
     "GatedAttentionReadout",
     "HighPass",
@@ -146,12 +168,16 @@ __all__ = [
     "RegistersReadout",
     "Repaired",
     "ScoredAttentionReadout",
+    "Standardise",
     "StreamingCrest",
+    "Stretch",
     "Watch",
+    "Whiten",
     "WindowedReadout",
     "audit",
     "choose",
     "credit",
+    "cues",
     "deletion",
     "error_without",
     "events_at",

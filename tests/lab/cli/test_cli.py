@@ -171,6 +171,7 @@ def test_no_option_says_what_leaving_it_out_says(crest: Command) -> None:
         ("audit", "--no-features"),
         ("audit", "--no-time"),
         ("check", "--no-time"),
+        ("cues", "--no-time"),
         ("audit", "--no-channels-first"),
         ("check", "--no-classes"),
     }

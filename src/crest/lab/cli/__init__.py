@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.completion.detect import ShellDetectionError
 
 import crest
-from crest.lab.cli import audit, bench, data, demo, pack, recordings, report, runs, systems, verify
+from crest.lab.cli import audit, bench, cues, data, demo, pack, recordings, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, errors, words_aside
 from crest.lab.cli.doctor import doctor
 from crest.lab.cli.wording import in_words_of, in_words_of_parser
@@ -25,6 +25,7 @@ app = App(
 )
 app.command(demo.demo)
 app.command(audit.audit_model, name="audit")
+app.command(cues.cues_in_recordings, name="cues")
 app.command(recordings.recordings_app)
 app.command(systems.systems_app)
 app.command(data.data_app)

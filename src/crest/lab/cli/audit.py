@@ -32,12 +32,13 @@ def audit_model(
     features: str | None = None,
     no_features: bool = False,
     head: str | None = None,
+    invariant: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     unsafe_pickle: bool = False,
     trajectories: int = 128,
     out: Path = PAGE,
     json: bool = False,
 ) -> None:
-    """Does a trained model read the events or the background? Write a page that says so.
+    """What does the prediction of a trained model follow? Write a page that says so.
 
     Parameters
     ----------
@@ -65,6 +66,9 @@ def audit_model(
         Do not look at the pooling interface.
     head
         Name of the module that reads the pooled vector. Default: found.
+    invariant
+        What the prediction must not depend on: offset, drift, tones, gain, colour, rate, surroundings. Default: offset, drift
+        and tones.
     unsafe_pickle
         Also load weights from a pickle made by torch.save, restricted to tensors (weights_only).
     trajectories
@@ -124,6 +128,7 @@ def audit_model(
             events=None if windows.events is None else torch.from_numpy(windows.events)[rows],
             features=False if no_features else features,
             head=head,
+            invariant=invariant,
             exchange=ExchangeSettings(trajectories=max(len(x), 2)),
         ).named(channels=windows.channels, classes=windows.classes or None)
     if weights is None:

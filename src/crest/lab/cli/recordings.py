@@ -5,7 +5,7 @@
 import dataclasses
 import json as json_text
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from cyclopts import App, Parameter
 
@@ -13,6 +13,7 @@ from crest.lab.cli.console import console
 from crest.lab.cli.wording import Behind, in_options_of
 
 if TYPE_CHECKING:
+    from crest.recordings.gathering import Gathered
     from crest.recordings.options import RecordingOptions
 
 recordings_app = App(name="recordings", help="Look at your own recordings: a table and a folder of signals.")
@@ -53,8 +54,8 @@ class RecordingFlags:
     sample_rate: float | None = None
     resample: float | None = None
     file: str = "file"
-    label: Annotated[str, Behind("targets")] = "label"
-    condition: str | None = None
+    label: Annotated[str, Behind("targets"), Behind("y")] = "label"
+    condition: Annotated[str | None, Behind("conditions")] = None
     events: str | None = None
     key: str | None = None
     columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None
@@ -124,9 +125,9 @@ def check_table(
         raise ValueError("ood must come with --condition and --window, which say what is divided")
     options = recordings.options(window=window, hop=hop, proxy=proxy, classes=classes)
     division = Division(id_by=id_by, id_fraction=id_fraction, gap=gap)
-    found = inventory(
-        gathered_recordings(table, recordings.signals, options), ood, division, cut=window is not None
-    )
+    gathered = gathered_recordings(table, recordings.signals, options)
+    found = inventory(gathered, ood, division, cut=window is not None)
+    tie = None if recordings.condition is None else label_tie(gathered, cut=window is not None)
     found = dataclasses.replace(
         found,
         problems=[
@@ -138,9 +139,59 @@ def check_table(
     if json:
         problems = [{found.place: line, "reason": reason} for line, reason in found.problems]
         told = {**found.about, "problems": problems, "advice": found.advice, "remarks": found.remarks}
+        told["tie"] = None if tie is None else tie.plain
         print(json_text.dumps(told, indent=2))
     else:
-        for line in found.lines():
+        lines = found.lines()
+        there = sum(value is not None for value in found.about.values())
+        for line in [*lines[:there], *([] if tie is None else tie.lines), *lines[there:]]:
             console.print(line, markup=False)
     if found.problems:
         raise SystemExit(1)
+
+
+class LabelTie(NamedTuple):
+    """How far labels and conditions go together."""
+
+    lines: list[str]
+    """A table of counts, and a sentence."""
+    plain: dict[str, Any]
+    """The same, ready for JSON."""
+
+
+def label_tie(found: "Gathered", *, cut: bool) -> LabelTie | None:
+    """Label x condition of recordings; None if one of them does not vary.
+
+    Args:
+        found: the recordings of a table.
+        cut: whether the length of windows was chosen: windows are counted then, else recordings.
+    """
+    # Only here: a table without conditions is checked without torch.
+    import torch
+
+    from crest._cues.result import told_tie
+    from crest._cues.sentences import tie_sentence
+    from crest.exchange.ties import tie_of
+    from crest.recordings.windows import window_starts
+
+    labels: list[float] = []
+    conditions: list[str] = []
+    for one in found.recordings:
+        if one.label is None or not one.condition or one.signal is None:
+            continue
+        starts = window_starts(len(one.signal.samples), found.options.window, found.options.step)
+        many = len(starts) if cut else 1
+        labels += [one.label] * many
+        conditions += [one.condition] * many
+    if len(set(labels)) < 2 or len(set(conditions)) < 2:
+        return None
+    tie = tie_of(torch.tensor(labels, dtype=torch.float64), conditions)
+    if found.classes:
+        codes = sorted({int(one) for one in labels})
+        rows = torch.tensor([codes.index(int(one)) for one in labels])
+        tie = dataclasses.replace(tie, targets=tuple(found.classes[one] for one in codes), rows=rows)
+    what = "windows" if cut else "recordings"
+    title = f"{found.options.label} x {found.options.condition}, {what}:"
+    sentence = tie_sentence(tie, what, "Label")
+    lines = [title, *(f"  {line}" for line in repr(tie).splitlines()), sentence]
+    return LabelTie(lines, {**told_tie(tie), "counted": what, "sentence": sentence})
