@@ -1,16 +1,39 @@
-"""From shares to a verdict and to advice."""
+"""From what was measured to a verdict, its reasons and the advice: all of it made by hand."""
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 
 from crest._audit.readings import Deletion
-from crest._audit.verdict import found
+from crest._audit.tied import TieReading
+from crest._audit.verdict import Evidence, Finding, found
 from crest.exchange import Exchange
+from crest.exchange.result import MOVES, AuditVerdict
+from crest.exchange.sensitivity import Sensitivity
+
+DECLARED = ("offset", "drift", "tones")
 
 
-def made(transient: float, background: float, moved: float, width: float = 0.05) -> Exchange:
+def row(moved: float, width: float = 0.05, error: float | None = None) -> Sensitivity:
+    return Sensitivity(moved=moved, moved_interval=(moved - width, moved + width), error=error)
+
+
+def measured(moved: float, width: float = 0.05, **more: Any) -> Exchange:
+    """A test in which what was declared moves the predictions by so much, all of it the offset."""
+    fields: dict[str, Any] = {
+        "transient": 0.3, "background": 0.7, "interaction": 0.0, "transient_interval": (0.2, 0.4),
+        "background_interval": (0.6, 0.8), "interaction_interval": (0.0, 0.0), "background_alone": 0.5, "kind": "core",
+        "trajectories": 128, "moved": 1.0, "moved_interval": (0.9, 1.1), "invariant": DECLARED,
+        "together": row(moved, width), "nuisances": {"offset": row(moved), "drift": row(0.0), "gain": row(0.1)},
+    }  # fmt: skip
+    return Exchange(**{**fields, **more})
+
+
+def by_shares(transient: float, background: float, width: float = 0.05) -> Exchange:
+    """A test without nuisances, as a record from before they were measured."""
+
     def around(value: float) -> tuple[float, float]:
         return value - width, value + width
 
@@ -24,101 +47,245 @@ def made(transient: float, background: float, moved: float, width: float = 0.05)
         background_alone=0.5,
         kind="core",
         trajectories=128,
-        moved=moved,
-        moved_interval=around(moved),
+    )
+
+
+def finding(exchange: Exchange, **more: Any) -> Finding:
+    return found(Evidence(exchange=exchange, **{"sharp": 1.0, **more}))
+
+
+@pytest.mark.parametrize(
+    ("moved", "width", "verdict"),
+    [
+        (0.0, 0.0, "events"),
+        (0.3, 0.1, "events"),
+        (0.3, 0.16, "unclear"),
+        (0.45, 0.01, "unclear"),
+        (0.6, 0.16, "unclear"),
+        (0.6, 0.1, "background"),
+        (1.4, 0.3, "background"),
+    ],
+)
+def test_the_whole_interval_must_be_on_one_side_of_the_limit(
+    moved: float, width: float, verdict: AuditVerdict
+) -> None:
+    assert MOVES == 0.45
+    exchange = measured(moved, width)
+    assert exchange.verdict == verdict
+    one = finding(exchange)
+    assert one.verdict == verdict
+    assert any("The limit of 0.45 lies in this interval" in why for why in one.reasons) == (
+        verdict == "unclear"
     )
 
 
 @pytest.mark.parametrize(
     ("exchange", "verdict"),
     [
-        (made(0.9, 0.05, 0.3), "events"),
-        (made(0.9, 0.05, 0.3, width=0.15), "unclear"),
-        (made(0.83, 0.05, 0.3), "unclear"),
-        (made(0.77, 0.05, 0.3), "unclear"),
-        (made(0.7, 0.1, 0.3), "background"),
-        (made(0.2, 0.75, 1.2), "background"),
-        (made(0.4, 0.2, 2.0), "background"),
-        (made(0.4, 0.0, 2.0), "unclear"),
-        (made(math.nan, math.nan, math.nan), "unclear"),
+        (by_shares(0.9, 0.05), "events"),
+        (by_shares(0.9, 0.05, width=0.15), "unclear"),
+        (by_shares(0.83, 0.05), "unclear"),
+        (by_shares(0.77, 0.05), "unclear"),
+        (by_shares(0.7, 0.1), "background"),
+        (by_shares(0.2, 0.75), "background"),
+        (by_shares(0.4, 0.2), "background"),
+        (by_shares(0.4, 0.0), "unclear"),
+        (by_shares(math.nan, math.nan), "unclear"),
     ],
-    ids=[
-        "follows",
-        "unsure",
-        "just above",
-        "just below",
-        "less",
-        "background",
-        "some of both",
-        "both together",
-        "constant",
+    ids=["follows", "unsure", "just above", "just below", "less", "background", "some of both", "both", "constant"],
+)  # fmt: skip
+def test_where_nuisances_were_not_measured_the_share_of_the_transient_decides(
+    exchange: Exchange, verdict: AuditVerdict
+) -> None:
+    assert exchange.verdict == verdict
+    assert finding(exchange).verdict == verdict
+
+
+def test_the_shares_do_not_decide_where_nuisances_were_measured() -> None:
+    assert measured(0.1).verdict == "events"
+    high = dataclasses.replace(measured(1.0), transient=0.99, background=0.01, transient_interval=(0.98, 1.0))
+    assert high.verdict == "background"
+
+
+def test_the_first_reason_says_what_was_declared_and_what_moves_alone() -> None:
+    exchange = measured(1.2, together=row(1.2, error=0.8))
+    first = finding(exchange).reasons[0]
+    assert first == (
+        "Exchanged between trajectories, offset, drift and tones move the predictions by 1.20 standard deviations (1.15 to "
+        "1.25; the limit is 0.45). The error is then 0.8: expect it once they no longer follow the target. Alone: offset 1.20."
+    )
+    assert "Alone" not in finding(measured(0.1)).reasons[0]
+    assert finding(by_shares(0.9, 0.05)).reasons[0].startswith("Nothing was declared")
+
+
+def test_what_was_not_declared_is_a_question_and_no_alarm() -> None:
+    exchange = measured(0.1, nuisances={"offset": row(0.0), "gain": row(0.9), "rate": row(0.5)})
+    one = finding(exchange)
+    assert one.verdict == "events"
+    (asked,) = [why for why in one.reasons if why.startswith("Not declared")]
+    assert "gain by 0.90, rate by 0.50. Should they?" in asked
+    assert 'invariant=("offset", "drift", "tones", "gain", "rate")' in asked
+    assert not any(why.startswith("Not declared") for why in finding(measured(1.2)).reasons)
+
+
+# -- premises: an alarm that does not hold becomes unclear, with the reason
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"sharp": 0.4}, "A brief core stands out in 40% of the trajectories only."),
+        ({"brief": (-0.1, 0.0)}, "A plain reader reads nothing of the target from what is brief alone."),
+        ({"trajectories": 7}, "Fewer than 8 trajectories tell too little for a verdict."),
+        ({"error": 0.9}, "The model has hardly learnt its task on these data: its error is 0.9"),
     ],
 )
-def test_the_verdict(exchange: Exchange, verdict: str) -> None:
-    assert found(exchange, level=None, sharp=1.0, core_credit=None, deletion=None).verdict == verdict
-    assert exchange.verdict == verdict
+def test_an_alarm_without_its_premise_is_unclear(more: dict[str, Any], words: str) -> None:
+    exchange = measured(1.2, constant_error=1.0)
+    assert finding(exchange).verdict == "background"
+    one = finding(exchange, **more)
+    assert one.verdict == "unclear"
+    assert any(why.startswith(words) for why in one.reasons)
+    assert not any("lies in this interval" in why for why in one.reasons)
 
 
-def test_reasons_and_advice_follow_what_was_measured() -> None:
-    bad = made(0.2, 0.75, 1.2)
-    finding = found(
-        bad, level=bad, sharp=1.0, core_credit=(0.3, 0.1), deletion=Deletion(core=0.2, others=0.1)
+def test_a_premise_that_may_hold_stops_no_alarm() -> None:
+    exchange = measured(1.2, constant_error=1.0)
+    for more in ({"sharp": 0.5}, {"brief": (0.0, 0.1)}, {"trajectories": 8}, {"error": 0.8}):
+        assert finding(exchange, **more).verdict == "background", more
+
+
+def test_no_core_and_nothing_brief_do_not_speak_against_a_model_that_is_not_moved() -> None:
+    for more in ({"sharp": 0.1}, {"brief": (-0.1, -0.05)}):
+        assert finding(measured(0.1), **more).verdict == "events"
+    # But a model that has not learnt, or too few trajectories, do.
+    assert finding(measured(0.1, constant_error=1.0), error=0.9).verdict == "unclear"
+    assert finding(measured(0.1), trajectories=7).verdict == "unclear"
+
+
+def test_without_a_core_the_advice_asks_for_trajectories_that_part() -> None:
+    one = finding(measured(1.2), sharp=0.1)
+    assert one.verdict == "unclear"
+    assert one.advice[0] == "If the target lives in what moves the predictions, leave the model as it is."
+    assert "conditions=" in one.advice[1]
+
+
+# -- trajectories that break a tie
+
+
+def tie(breaking: int, error: float | None, width: float = 0.05, tied: bool = True) -> TieReading:
+    interval = None if error is None else (error - width, error + width)
+    return TieReading(
+        strength=0.9 if tied else 0.1,
+        tied=tied,
+        targets=("0", "1"),
+        conditions=("a", "b"),
+        counts=((9, breaking), (0, 9)),
+        errors=((0.1, error), (None, 0.1)),
+        breaking=breaking,
+        breaking_error=error,
+        breaking_interval=interval,
+        other_error=None if error is None else 0.1,
     )
-    assert "30% of the credit" in finding.reasons[1]
-    assert (
-        "by 0.20 standard deviations; removing as many other steps shifts them by 0.10" in finding.reasons[2]
+
+
+def test_those_that_break_a_tie_decide_whatever_the_exchange_says() -> None:
+    sound, moved = measured(0.1, constant_error=1.0), measured(1.2, constant_error=1.0)
+    assert finding(sound, tie=tie(4, 1.5)).verdict == "background"
+    assert finding(moved, tie=tie(4, 0.1)).verdict == "events"
+    assert finding(moved, tie=tie(4, 0.1)).reasons[2].endswith("This is direct evidence, and decides.")
+    # Direct evidence needs no core.
+    assert finding(sound, tie=tie(4, 1.5), sharp=0.0, brief=(-0.1, -0.1)).verdict == "background"
+
+
+def test_too_few_no_tie_and_none_that_breaks_it_are_told() -> None:
+    moved = measured(1.2, constant_error=1.0)
+    few = finding(moved, tie=tie(3, 0.1))
+    assert few.verdict == "background"
+    assert few.reasons[2].endswith("too few to decide by; more of them would settle it.")
+    none = finding(moved, tie=tie(0, None))
+    assert none.reasons[1].endswith("No trajectory breaks the tie; a few that do would settle it.")
+    loose = finding(moved, tie=tie(0, None, tied=False))
+    assert loose.reasons[1] == "Target and condition are not tied in these data (Cramér's V 0.10)."
+
+
+# -- reasons beside, and advice
+
+
+def test_reasons_beside_follow_what_was_measured() -> None:
+    one = finding(
+        measured(1.2),
+        core_credit=(0.3, 0.1),
+        deletion=Deletion(core=0.2, others=0.1),
+        preprocessed="look standardised window by window",
     )
-    assert "AC coupling" in finding.advice[0]
-    slow = found(bad, level=dataclasses.replace(bad, moved=0.2), sharp=1.0, core_credit=None, deletion=None)
-    assert 'HighPass("slow")' in slow.advice[0]
+    said = "\n".join(one.reasons)
+    assert "30% of the credit is on the most transient 10% of the steps: 3.0 times" in said
+    assert "by 0.20 standard deviations; removing as many other steps shifts them by 0.10" in said
+    assert "The inputs look standardised window by window: what was taken off" in said
+    assert "30% of the predictions' variance follows the transient (20% to 40%), 70% the surroundings" in said
+    bare = "\n".join(finding(measured(1.2)).reasons)
+    for word in ("credit", "Removing", "The inputs"):
+        assert word not in bare
 
 
-def test_the_advice_says_where_a_layer_goes_and_that_the_model_is_trained_again() -> None:
-    bad = made(0.2, 0.75, 1.2)
-    for level, places in (
-        (bad, ["in front of the model"]),
-        (None, ["in front of the model", "on each training batch"]),
-    ):
-        first = found(bad, level=level, sharp=1.0, core_credit=None, deletion=None).advice[0]
-        assert [place for place in places if place in first] == places
+def test_neither_alone_is_explained() -> None:
+    tangled = measured(1.2, interaction=0.5)
+    assert any("neither alone" in why for why in finding(tangled).reasons)
+    assert not any("neither alone" in why for why in finding(measured(1.2)).reasons)
+
+
+def test_a_model_that_is_not_moved_is_left() -> None:
+    assert finding(measured(0.1)).advice == ("Leave the model as it is: what was declared does not move it.",)
+    constant = measured(math.nan, transient=math.nan)
+    assert finding(constant).verdict == "unclear"
+    assert finding(constant).advice[0].startswith("Train the model")
+
+
+@pytest.mark.parametrize(
+    ("mover", "words"),
+    [
+        ("offset", ('crest.HighPass("level")', "crest.JitterLevel()")),
+        ("drift", ("crest.HighPass()", "crest.ExchangeBackground()")),
+        ("tones", ('crest.HighPass("tones")', 'crest.ExchangeNuisances("tones")')),
+        ("gain", ("crest.Standardise()", 'crest.ExchangeNuisances("gain")')),
+        ("colour", ('crest.ExchangeNuisances("colour")',)),
+        ("rate", ("crest.Stretch()",)),
+    ],
+)
+def test_the_advice_is_against_what_moves_it_most(mover: str, words: tuple[str, ...]) -> None:
+    exchange = measured(
+        1.2, invariant=(*DECLARED, "gain", "colour", "rate"), nuisances={"offset": row(0.3), mover: row(1.2)}
+    )
+    for more in ("", "channels_first=True"):
+        first = finding(exchange, channels_first=bool(more)).advice[0]
+        assert first.startswith(f"{mover.capitalize()} moves it most.")
         assert first.endswith("train the model again.")
-
-
-def test_the_advice_is_in_the_models_layout() -> None:
-    bad = made(0.2, 0.75, 1.2)
-    for level in (bad, None):
-        first = found(
-            bad, level=level, sharp=1.0, core_credit=None, deletion=None, channels_first=True
-        ).advice[0]
-        assert first.count("channels_first=True") == first.count("crest.")
+        assert first.count("channels_first=True") == (first.count("crest.") if more else 0)
+        if not more:
+            assert [word for word in words if word in first] == list(words)
 
 
 def test_the_advice_hands_masks_and_lengths_on() -> None:
     """A layer in a Sequential gets no mask, and would average the padding in."""
-    bad = made(0.2, 0.75, 1.2)
-    for level, kind in ((bad, "level"), (None, "slow")):
-        first = found(
-            bad, level=level, sharp=1.0, core_credit=None, deletion=None, channels_first=True, masked=True
-        ).advice[0]
-        assert f'crest.remedies.WithFront(crest.HighPass("{kind}", channels_first=True), model)' in first
-        assert first.endswith("train the model again.")
+    first = finding(measured(1.2), channels_first=True, masked=True).advice[0]
+    assert 'crest.remedies.WithFront(crest.HighPass("level", channels_first=True), model)' in first
+    assert "each training batch, with its mask" in first
 
 
-def test_without_a_core_the_tool_is_the_wrong_one() -> None:
-    finding = found(made(0.2, 0.75, 1.2), level=None, sharp=0.1, core_credit=None, deletion=None)
-    assert finding.verdict == "background"
-    assert "wrong one" in finding.advice[0]
-    assert "10% of the trajectories" in finding.reasons[-1]
+def test_the_advice_names_the_repair_with_what_was_declared() -> None:
+    second = finding(measured(1.2)).advice[1]
+    assert 'crest.repair(model, batches, fit=fit, invariant=("offset", "drift", "tones"))' in second
+    assert "conditions=" not in second
+    known = finding(measured(1.2, constant_error=1.0), tie=tie(4, 1.5))
+    assert '"tones"), conditions=conditions)' in known.advice[1]
+    nothing = finding(measured(0.0, constant_error=1.0, invariant=()), tie=tie(4, 1.5))
+    assert "fit=fit, conditions=conditions)" in nothing.advice[1]
 
 
-def test_neither_alone_is_explained() -> None:
-    finding = found(made(0.4, 0.0, 2.0), level=None, sharp=1.0, core_credit=None, deletion=None)
-    assert "neither alone" in finding.reasons[1]
-
-
-def test_few_trajectories_and_a_limit_in_the_interval_are_told() -> None:
-    few = found(made(0.2, 0.75, 1.2), level=None, sharp=1.0, core_credit=None, deletion=None, few=True)
-    assert few.reasons[0].startswith("Fewer than 8 trajectories")
-    near = found(made(0.83, 0.05, 0.3), level=None, sharp=1.0, core_credit=None, deletion=None)
-    assert near.verdict == "unclear"
-    assert "limit of 80%" in near.reasons[1]
+def test_where_a_tie_was_broken_the_cause_may_be_undeclared() -> None:
+    rows = {"offset": row(0.0), "gain": row(0.3), "rate": row(0.9)}
+    exchange = measured(0.1, constant_error=1.0, nuisances=rows)
+    assert finding(exchange, tie=tie(4, 1.5)).advice[0].startswith("Rate moves it most. Try: crest.Stretch()")
+    still = measured(0.1, constant_error=1.0, nuisances={"offset": row(0.0)})
+    assert finding(still, tie=tie(4, 1.5)).advice[0].startswith("Nothing moves it much by itself. Try: put")

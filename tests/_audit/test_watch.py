@@ -59,7 +59,9 @@ def test_a_row_is_what_the_exchange_test_and_the_audit_say() -> None:
     for name in ("transient", "background", "interaction", "moved", "exchanged_error"):
         assert numbers[f"crest/{name}"] == getattr(tested, name)
     audit = crest.audit(model, (X, Y), events=EVENTS, exchange=ExchangeSettings(seed=3))
-    assert row.verdict == audit.verdict
+    # The audit also asks whether the model has learnt its task, which this one has not.
+    assert row.verdict == tested.verdict == audit.exchange.verdict
+    assert audit.verdict == "unclear"
     assert (row.error, row.core_credit, row.core_chance, row.credit) == (
         audit.error, audit.core_credit, audit.core_chance, audit.credit,
     )  # fmt: skip
@@ -186,8 +188,9 @@ def test_only_so_many_trajectories_are_read_and_exchanged() -> None:
     asked.clear()
     watch(0)
     assert watch.history[0].exchange.trajectories == 16
-    # All pairs of one block, the backgrounds alone, and the trajectories as they are, twice.
-    assert sum(asked) == 16 * 16 + 16 + 2 * 16
+    # All pairs of one block, the backgrounds alone, the trajectories as they are, twice, five nuisances, and what is
+    # declared with six donors.
+    assert sum(asked) == 16 * 16 + 16 + 2 * 16 + 5 * 16 + 6 * 16
 
 
 def test_with_a_mask_padding_does_not_count() -> None:

@@ -1,23 +1,26 @@
 """Bring a trained model and data as in training; learn what its answer follows."""
 
-import dataclasses
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from crest._audit.curves import response_curves
+from crest._audit.inputs import preprocessing_seen
 from crest._audit.looking import credit_at, known_events, looked_into
 from crest._audit.readings import core_of, deletions, sharp_share
 from crest._audit.result import Audit, ConditionReading
 from crest._audit.shown import shown_traces
-from crest._audit.verdict import FEWEST, found
+from crest._audit.tied import tie_reading
+from crest._audit.verdict import Evidence, found
 from crest._base.doors import door_leaving
+from crest._cues.brief import brief_cue
 from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
-from crest.exchange.result import FOLLOWS
 from crest.exchange.settings import ExchangeSettings, settings_of
+from crest.exchange.ties import Conditions, condition_names, rereadable_conditions
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
 from crest.strangers.lengths import padding_note
@@ -32,16 +35,18 @@ def audit(
     features: str | Literal[False] | None = None,
     head: str | None = None,
     events: Any = None,
-    conditions: Iterable[Hashable] | Tensor | None = None,
+    invariant: Sequence[str] | None = None,
+    conditions: Conditions | None = None,
     channels_first: bool | None = None,
     keys: BatchKeys | None = None,
     answer: Callable[[Any], Tensor] | None = None,
     error: ErrorOf = rmse_or_error_rate,
     exchange: ExchangeSettings | None = None,
 ) -> Audit:
-    """Does a trained model read the events or the background? No event labels and no field data are needed.
+    """What does the prediction of a trained model follow? No event labels and no field data are needed.
 
-    The model is asked about its inputs as they are, with backgrounds exchanged between trajectories, and with the most
+    The model is asked about its inputs as they are, with one thing after the other exchanged between trajectories (offset,
+    drift, tones, gain, colour, rate, the surroundings of the core), louder, slower and shifted, and with the most
     transient steps taken out. Where it is a module, hooks also show the features of each step and the vector that
     its head reads: the pooling interface. It is left exactly as it was, also after an error.
 
@@ -54,8 +59,12 @@ def audit(
             unless given. False does not look into the model.
         head: name of the module that reads the pooled vector; found unless given.
         events: (N, T), where somebody knows them, at the steps of the inputs, in the order of the batches.
-        conditions: (N,), the condition of each trajectory in the order of the batches, such as a speed; errors are then
-            shown by condition. Needs targets.
+        invariant: what the prediction must not depend on, of `crest.nuisances.NAMES`; the verdict is about these. By default
+            those of `exchange`: offset, drift and tones, which are never part of a brief event. Add "gain", "colour" or
+            "rate" if your physics says so.
+        conditions: (N,), the condition of each trajectory in the order of the batches, such as a speed; or several columns by
+            name. Says how far target and condition are tied, and the error where the two part, which decides if there is
+            enough. Best with held-out data. Needs targets.
         channels_first: whether the inputs are (B, C, T). Unless given, the first layer tells; where it does not, time is
             the longer axis.
         keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
@@ -77,16 +86,15 @@ def audit(
         raise ValueError(f"model must be an instance, got the class {model.__name__}: call it to make one")
     if not callable(model):
         raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
-    settings = settings_of(exchange)
+    settings = settings_of(exchange, invariant)
     if events is not None or conditions is not None:
         require_in_order(batches)
+    conditions = None if conditions is None else rereadable_conditions(conditions)
     given = gathered(batches, settings.trajectories, keys, channels_first=channels_first)
     if len(given) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []
     channels_first = settled_axes(model, given, channels_first, notes=notes)
-    if len(given) < FEWEST:
-        notes.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
     stranger = StrangerModel(model, channels_first, answer, settings.batch_size)
     with stranger.quiet():
         batch = stranger.beside(given)
@@ -98,10 +106,6 @@ def audit(
         tested = exchange_test(
             stranger, batch.signals, mask=batch.mask, targets=batch.targets, error=error, exchange=settings
         )
-        level = None
-        if tested.varies and tested.transient_interval[0] < FOLLOWS:
-            of_level = dataclasses.replace(settings, kind="level", what="background")
-            level = exchange_test(stranger, batch.signals, mask=batch.mask, exchange=of_level)
         interface, read = None, None
         if isinstance(model, nn.Module) and features is not False:
             interface, read = looked_into(stranger, batch, features, head, notes)
@@ -109,6 +113,7 @@ def audit(
             notes.append("events are not compared with anything: there are no features of the model to see")
         core = core_of(batch.signals, batch.valid, settings.sigma)
         gone = deletions(stranger, batch, core, seed=settings.seed)
+        curves = response_curves(stranger, batch, answers)
         by_condition = (
             None
             if names is None
@@ -119,16 +124,25 @@ def audit(
     sharp = sharp_share(batch.signals, batch.valid)
     on_core = None if read is None else read.means_on(core.cpu())
     mistaken = None if batch.targets is None else float(error(answers, batch.targets))
+    tie = None
+    if conditions is not None and batch.targets is not None:
+        tie = tie_reading(
+            answers.cpu(), batch.targets.cpu(), _first_rows(conditions, len(batch)), error, settings.seed
+        )
     finding = found(
-        tested,
-        level=level,
-        sharp=sharp,
-        core_credit=on_core,
-        deletion=gone,
-        few=len(batch.signals) < FEWEST,
-        channels_first=channels_first,
-        masked=batch.mask is not None,
-        error=mistaken,
+        Evidence(
+            exchange=tested,
+            sharp=sharp,
+            brief=_brief(batch) if tested.verdict == "background" else None,
+            core_credit=on_core,
+            deletion=gone,
+            tie=tie,
+            trajectories=len(batch),
+            error=mistaken,
+            channels_first=channels_first,
+            masked=batch.mask is not None,
+            preprocessed=preprocessing_seen(batch.signals, batch.mask),
+        )
     )
     classes = _classes(answers, batch.targets)
     return Audit(
@@ -137,7 +151,8 @@ def audit(
         advice=finding.advice,
         trajectories=len(batch.signals),
         exchange=tested,
-        level=level,
+        curves=curves,
+        tie=tie,
         deletion=gone,
         sharp=sharp,
         interface=interface,
@@ -161,26 +176,51 @@ def _classes(predictions: Tensor, targets: Tensor | None) -> tuple[str, ...]:
     return tuple(map(str, range(outputs)))
 
 
-def _names(
-    conditions: Iterable[Hashable] | Tensor | None, batch: Batch, notes: list[str]
-) -> list[Hashable] | None:
+def _brief(batch: Batch) -> tuple[float, float] | None:
+    """How far above chance a plain reader reads the targets from what is brief alone, and the upper end of that; None without."""
+    if batch.targets is None:
+        return None
+    try:
+        cue = brief_cue(
+            batch.signals.cpu(), batch.targets.cpu(), batch.mask if batch.mask is None else batch.mask.cpu()
+        )
+    except ValueError:
+        # Windows too short for the reader, or targets that do not vary: nobody can ask.
+        return None
+    return cue.score - cue.chance, cue.interval[1] - cue.chance
+
+
+def _first_rows(conditions: Conditions, count: int) -> Conditions:
+    """The conditions of the first trajectories."""
+    if isinstance(conditions, Mapping):
+        return {str(name): _listed(column)[:count] for name, column in conditions.items()}
+    rows: Conditions = _listed(conditions)[:count]
+    return rows
+
+
+def _listed(column: Any) -> Any:
+    return column.tolist() if isinstance(column, Tensor | np.ndarray) and column.ndim == 1 else column
+
+
+def _names(conditions: Conditions | None, batch: Batch, notes: list[str]) -> list[Hashable] | None:
     if conditions is None:
         return None
     if batch.targets is None:
         raise ValueError("conditions need targets in the batches, got none")
-    if isinstance(conditions, Tensor | np.ndarray) and conditions.ndim != 1:
-        raise ValueError(
-            f"conditions must name a condition for each trajectory, got shape {tuple(conditions.shape)}"
-        )
-    names = conditions.tolist() if isinstance(conditions, Tensor | np.ndarray) else list(conditions)
-    if len(names) < len(batch.signals):
-        raise ValueError(
-            f"conditions must name one of each of {len(batch.signals)} trajectories, got {len(names)}"
-        )
-    count = len(batch.signals)
+    columns = conditions.values() if isinstance(conditions, Mapping) else [conditions]
+    # A tensor without axes says that it can be iterated, and cannot; what is wrong with it is told below.
+    lengths = {
+        len(list(column))
+        for column in columns
+        if isinstance(column, Iterable) and getattr(column, "shape", None) != ()
+    }
+    count, given = len(batch), max(lengths, default=0)
+    names = condition_names(conditions, given)
+    if given < count:
+        raise ValueError(f"conditions must name one of each of {count} trajectories, got {given}")
     if unseen := dict.fromkeys(name for name in names[count:] if name not in set(names[:count])):
         notes.append(
-            f"conditions that are not among the first {count} of {len(names)} trajectories: "
+            f"conditions that are not among the first {count} of {given} trajectories: "
             f"{', '.join(map(str, unseen))}. Pass exchange=crest.ExchangeSettings(trajectories=...) to look at more"
         )
     return names[:count]

@@ -6,6 +6,7 @@ from crest._audit.result import Audit
 from crest._pages.colours import COLOURS
 from crest._pages.environment import page_environment
 from crest._pages.explorer import TracedModel, explorer_system
+from crest.nuisances import NAMES
 from crest.probes.traces import Traces
 
 _COLOURS = ("attention", "crest", "high_pass", "other")
@@ -77,6 +78,21 @@ def _rows(audits: Mapping[str, Audit]) -> list[tuple[str, list[str]]]:
             [ranged(one.exchange.moved, one.exchange.moved_interval) for one in values],
         ),
         ("error", [shown(one.error) for one in values]),
+        *(
+            (
+                f"moved by {name}",
+                [
+                    "—"
+                    if name not in one.exchange.nuisances
+                    else ranged(
+                        one.exchange.nuisances[name].moved, one.exchange.nuisances[name].moved_interval
+                    )
+                    for one in values
+                ],
+            )
+            for name in NAMES
+        ),
+        ("expected error without what was declared", [shown(one.expected_error) for one in values]),
         ("error on backgrounds of others", [shown(one.exchange.exchanged_error) for one in values]),
         ("error of a constant prediction", [shown(one.exchange.constant_error) for one in values]),
         ("credit on the core", [shown(one.core_credit, ".2f") for one in values]),

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crest._audit.curves import ResponseCurve
 from crest._audit.readings import Deletion
+from crest._audit.tied import TieReading
 from crest._base.doors import door
 from crest._base.files import whole_file
-from crest.exchange.result import AuditVerdict, Exchange
+from crest.exchange.result import AuditVerdict, Exchange, sensitivity_lines
 from crest.probes.result import CreditMeans
 from crest.probes.traces import Traces
 from crest.strangers.interface import Interface
@@ -46,8 +48,10 @@ class Audit:
     """How many were looked at."""
     exchange: Exchange
     """What the predictions follow when backgrounds are exchanged."""
-    level: Exchange | None
-    """The same with the levels alone; None for a model that reads the events."""
+    curves: Mapping[str, ResponseCurve]
+    """How the predictions change on signals that are louder (gain), slower (rate) or shifted (offset)."""
+    tie: TieReading | None
+    """How far target and condition are tied, and the error where they part; None without conditions."""
     deletion: Deletion | None
     """Change of the answers without the core; None where the answers do not vary."""
     sharp: float
@@ -78,7 +82,15 @@ class Audit:
         for words in self.reasons:
             lines += _wrapped(words)
         lines += self._numbers()
-        if self.by_condition:
+        if self.exchange.varies:
+            lines += sensitivity_lines(self.exchange)
+            lines += [_curve_line(name, curve) for name, curve in self.curves.items()]
+        if self.tie is not None:
+            lines += [
+                "  target x condition: trajectories (error)",
+                *(f"    {line}" for line in self.tie.lines()),
+            ]
+        elif self.by_condition:
             lines.append(f"  {'condition':<24}{'error':>8}{'credit on core':>16}")
             for name, one in self.by_condition.items():
                 share = "" if one.core_credit is None else f"{one.core_credit:.2f}"
@@ -95,8 +107,8 @@ class Audit:
     def _numbers(self) -> list[str]:
         lines = []
         if self.error is not None:
-            beside = self.exchange.exchanged_error
-            other = "" if beside is None else f", on backgrounds of others {beside:.3g}"
+            beside = self.exchange.expected_error
+            other = "" if beside is None else f", expected without what was declared {beside:.3g}"
             constant = self.exchange.constant_error
             least = "" if constant is None else f", of a constant prediction {constant:.3g}"
             lines.append(f"  error {self.error:.3g}{other}{least}")
@@ -106,6 +118,11 @@ class Audit:
                 f"  events: CiE@1 {given.cie:.2f}, Prec@|E| {given.precision:.2f}, ECM {given.ecm:.2f}, chance {given.chance:.2f}"
             )
         return lines
+
+    @property
+    def expected_error(self) -> float | None:
+        """The error to expect once the declared nuisances no longer follow the target; None without targets."""
+        return self.exchange.expected_error
 
     @door
     def named(
@@ -180,6 +197,19 @@ class Audit:
         }
         result: dict[str, Any] = _plain(plain)
         return result
+
+
+def _curve_line(name: str, curve: ResponseCurve) -> str:
+    """One response curve in a line: what is done, and how far predictions move."""
+    what, still = {"gain": ("gain x", 1.0), "rate": ("stretched by ", 1.0), "offset": ("shifted by ", 0.0)}[
+        name
+    ]
+    told = ", ".join(
+        f"{value:g}: {moved:.2f}"
+        for value, moved in zip(curve.values, curve.moved, strict=True)
+        if value != still
+    )
+    return f"  moves by, {what}{told}"
 
 
 def _plain(value: Any) -> Any:

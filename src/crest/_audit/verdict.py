@@ -1,12 +1,14 @@
 """From what was measured to a finding: events, background, or unclear, with its reasons and what to do."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from crest._audit.readings import Deletion
-from crest.exchange.result import FOLLOWS, AuditVerdict, Exchange
+from crest._audit.tied import TieReading
+from crest.exchange.result import MOVES, AuditVerdict, Exchange
 
 # our choice: docs/choices.md#audit
-LEVEL_PART = 0.7
 TANGLED = 0.3
 SHARP = 0.5
 FEWEST = 8
@@ -21,128 +23,239 @@ class Finding:
     advice: tuple[str, ...]
 
 
-def found(
-    exchange: Exchange,
-    *,
-    level: Exchange | None,
-    sharp: float,
-    core_credit: tuple[float, float] | None,
-    deletion: Deletion | None,
-    few: bool = False,
-    channels_first: bool = False,
-    masked: bool = False,
-    error: float | None = None,
-) -> Finding:
-    """The finding.
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """All that the finding is made of."""
 
-    The exchange test decides, since it asks the model itself: `Exchange.verdict`. The rest is said beside it.
+    exchange: Exchange
+    """The exchange test."""
+    sharp: float
+    """Share of the trajectories in which a transient core stands out."""
+    brief: tuple[float, float] | None = None
+    """How well a plain reader reads the target from what is brief alone, with the upper end of its interval; None if nobody asked."""
+    core_credit: tuple[float, float] | None = None
+    """Mean share of the credit on the core of the inputs, and the share of the steps that it has."""
+    deletion: Deletion | None = None
+    """Change of the predictions without the core, and without as many other steps."""
+    tie: TieReading | None = None
+    """Target x condition, where conditions are known."""
+    trajectories: int = FEWEST
+    """How many were looked at."""
+    error: float | None = None
+    """Of the model, where targets are known."""
+    channels_first: bool = False
+    """Whether the model takes (B, C, T): the advice then says so to the layers that it names."""
+    masked: bool = False
+    """Whether a mask or lengths came with the trajectories: the advice then hands them on."""
+    preprocessed: str | None = field(default=None)
+    """What the inputs look like, if something was done to them already."""
 
-    Args:
-        exchange: the exchange test, of spectra.
-        level: the same with levels alone exchanged; only asked of models that do not read the events.
-        sharp: share of the trajectories in which a transient core stands out.
-        core_credit: mean share of the credit on the core of the inputs, and the share of the steps that it has.
-        deletion: change of the answers without the core, and without as many other steps.
-        few: whether there are too few trajectories for a verdict.
-        channels_first: whether the model takes (B, C, T): the advice then says so to the layers that it names.
-        masked: whether a mask or lengths came with the trajectories: the advice then hands them on.
-        error: of the model, where targets are known: the advice for one that has hardly learnt its task is to train it.
+
+def found(evidence: Evidence) -> Finding:
+    """The finding: the trajectories that break a tie decide where there are enough, else the exchange of what was declared.
+
+    Where a premise fails, an alarm becomes *unclear*, with the reason.
     """
-    verdict: AuditVerdict = "unclear" if few else exchange.verdict
-    reasons = [_exchange_words(exchange)]
-    if few:
-        reasons.insert(0, f"Fewer than {FEWEST} trajectories tell too little for a verdict.")
-    elif verdict == "unclear" and exchange.transient_interval[1] >= FOLLOWS:
-        reasons.append(f"The limit of {FOLLOWS:.0%} lies in this interval: more trajectories may tell.")
-    if core_credit is not None:
-        share, chance = core_credit
+    exchange = evidence.exchange
+    verdict = exchange.verdict
+    reasons = [_declared_words(exchange)]
+    direct = None if evidence.tie is None else evidence.tie.verdict(exchange.constant_error)
+    if evidence.tie is not None:
+        reasons += _tie_words(evidence.tie, direct)
+    if direct is not None:
+        verdict = direct
+    failing = _failing(evidence, verdict, direct)
+    if failing:
+        verdict = "unclear"
+    reasons += failing
+    if not failing and direct is None and verdict == "unclear" and exchange.varies:
+        reasons.append(f"The limit of {MOVES:g} lies in this interval: more trajectories may tell.")
+    reasons += _undeclared_words(exchange)
+    reasons += _beside(evidence)
+    return Finding(verdict=verdict, reasons=tuple(reasons), advice=_advice(verdict, evidence))
+
+
+def _failing(evidence: Evidence, verdict: AuditVerdict, direct: AuditVerdict | None) -> list[str]:
+    """Premises that do not hold, in sentences: with one of them there is no clear verdict."""
+    exchange, failing = evidence.exchange, []
+    if evidence.trajectories < FEWEST:
+        failing.append(f"Fewer than {FEWEST} trajectories tell too little for a verdict.")
+    if exchange.varies and evidence.error is not None and not exchange.learnt(evidence.error):
+        failing.append(
+            f"The model has hardly learnt its task on these data: its error is {evidence.error:.3g}, that of a constant prediction "
+            f"{exchange.constant_error:.3g}. So nothing can be said about where it reads."
+        )
+    if verdict == "background" and direct is None:
+        if evidence.sharp < SHARP:
+            failing.append(
+                f"A brief core stands out in {evidence.sharp:.0%} of the trajectories only. The target may live in what moves "
+                "the predictions."
+            )
+        elif evidence.brief is not None and evidence.brief[1] <= 0:
+            failing.append(
+                "A plain reader reads nothing of the target from what is brief alone. The target may live in what moves the "
+                "predictions."
+            )
+    return failing
+
+
+def _declared_words(exchange: Exchange) -> str:
+    if not exchange.varies:
+        return "The predictions do not vary: they follow nothing."
+    if exchange.together is None or not exchange.invariant:
+        return "Nothing was declared that the predictions must not depend on: pass invariant=."
+    one, names = exchange.together, _listed(exchange.invariant)
+    low, high = one.moved_interval
+    words = (
+        f"Exchanged between trajectories, {names} move the predictions by {one.moved:.2f} standard deviations ({low:.2f} to "
+        f"{high:.2f}; the limit is {MOVES:g})."
+    )
+    if one.error is not None:
+        words += f" The error is then {one.error:.3g}: expect it once they no longer follow the target."
+    movers = exchange.movers()
+    if movers and high >= MOVES:
+        words += (
+            " Alone: " + ", ".join(f"{name} {exchange.nuisances[name].moved:.2f}" for name in movers) + "."
+        )
+    return words
+
+
+def _undeclared_words(exchange: Exchange) -> list[str]:
+    """What moves the predictions and was not declared: a fact and a question, never an alarm."""
+    movers = exchange.movers(declared=False)
+    if not movers or not exchange.varies:
+        return []
+    told = ", ".join(f"{name} by {exchange.nuisances[name].moved:.2f}" for name in movers)
+    declared = _tuple((*exchange.invariant, *movers))
+    return [
+        f"Not declared, but the predictions move with {told}. Should they? It may be the event's size or the fault itself. If not, "
+        f"declare it: invariant={declared}."
+    ]
+
+
+def _tie_words(tie: TieReading, direct: AuditVerdict | None) -> list[str]:
+    if not tie.tied:
+        return [f"Target and condition are not tied in these data (Cramér's V {tie.strength:.2f})."]
+    words = f"Target and condition are tied in these data (Cramér's V {tie.strength:.2f}): errors by condition are no comfort."
+    if tie.breaking_error is None or tie.breaking_interval is None or tie.other_error is None:
+        return [f"{words} No trajectory breaks the tie; a few that do would settle it."]
+    low, high = tie.breaking_interval
+    found = (
+        f"On the {tie.breaking} trajectories that break the tie its error is {tie.breaking_error:.3g} ({low:.3g} to {high:.3g}), on "
+        f"the others {tie.other_error:.3g}."
+    )
+    if direct is None:
+        return [words, f"{found} That is too few to decide by; more of them would settle it."]
+    return [words, f"{found} This is direct evidence, and decides."]
+
+
+def _beside(evidence: Evidence) -> list[str]:
+    exchange, reasons = evidence.exchange, []
+    if evidence.preprocessed is not None:
+        reasons.append(
+            f"The inputs {evidence.preprocessed}: what was taken off before the model cannot be exchanged here. Audit raw signals, "
+            "with the preprocessing as the model's first layer."
+        )
+    if exchange.varies:
+        low, high = exchange.transient_interval
+        reasons.append(
+            f"With the surroundings of the core exchanged, {exchange.transient:.0%} of the predictions' variance follows the "
+            f"transient ({low:.0%} to {high:.0%}), {exchange.background:.0%} the surroundings, {exchange.interaction:.0%} both together."
+        )
+    if evidence.core_credit is not None and not math.isnan(evidence.core_credit[0]):
+        share, chance = evidence.core_credit
         times = share / chance if chance > 0 else 0.0
         reasons.append(
             f"At the pooling interface {share:.0%} of the credit is on the most transient {chance:.0%} of the steps: {times:.1f} "
             "times even credit."
         )
-    if deletion is not None:
+    if evidence.deletion is not None:
         reasons.append(
-            f"Removing the most transient steps shifts predictions by {deletion.core:.2f} standard deviations; removing as many "
-            f"other steps shifts them by {deletion.others:.2f}."
+            f"Removing the most transient steps shifts predictions by {evidence.deletion.core:.2f} standard deviations; removing as "
+            f"many other steps shifts them by {evidence.deletion.others:.2f}."
         )
     if exchange.varies and exchange.interaction > TANGLED:
         reasons.append(
             "Much of it follows neither alone. Either the model reads the two together, or they do not fit when they are "
             "exchanged, as where events keep to the phase of a wave."
         )
-    if sharp < SHARP:
+    if evidence.sharp < SHARP:
         reasons.append(
-            f"A transient core stands out in {sharp:.0%} of the trajectories only: there may be no brief event to read."
+            f"A transient core stands out in {evidence.sharp:.0%} of the trajectories only: there may be no brief event to read."
         )
-    return Finding(
-        verdict=verdict,
-        reasons=tuple(reasons),
-        advice=_advice(
-            verdict,
-            level=level,
-            sharp=sharp,
-            exchange=exchange,
-            turned=channels_first,
-            masked=masked,
-            train=exchange.train_first(error),
-        ),
-    )
+    return reasons
 
 
-def _exchange_words(exchange: Exchange) -> str:
-    if not exchange.varies:
-        return "The predictions do not vary: they follow nothing."
-    (low, high), moved = exchange.transient_interval, exchange.moved_interval
-    what = "the spectra of backgrounds" if exchange.what == "spectrum" else "backgrounds"
-    return (
-        f"When {what} are exchanged, {exchange.transient:.0%} of the predictions' variance follows the transient "
-        f"({low:.0%} to {high:.0%}), {exchange.background:.0%} the background, {exchange.interaction:.0%} both together; the "
-        f"predictions move by {exchange.moved:.2f} standard deviations ({moved[0]:.2f} to {moved[1]:.2f})."
-    )
+# What to put where, by the nuisance that moves the predictions.
+_FRONTS = {
+    "offset": 'crest.HighPass("level"{more})',
+    "drift": "crest.HighPass({only})",
+    "tones": 'crest.HighPass("tones"{more})',
+    "gain": "crest.Standardise({only})",
+}
+_CHANGES = {
+    "offset": "crest.JitterLevel({only})",
+    "drift": "crest.ExchangeBackground({only})",
+    "tones": 'crest.ExchangeNuisances("tones"{more})',
+    "gain": 'crest.ExchangeNuisances("gain"{more})',
+    "colour": 'crest.ExchangeNuisances("colour"{more})',
+    "rate": "crest.Stretch({only})",
+    "surroundings": 'crest.ExchangeNuisances("surroundings"{more})',
+}
 
 
-def _advice(
-    verdict: AuditVerdict,
-    *,
-    level: Exchange | None,
-    sharp: float,
-    exchange: Exchange,
-    turned: bool,
-    masked: bool,
-    train: tuple[str, ...],
-) -> tuple[str, ...]:
+def _advice(verdict: AuditVerdict, evidence: Evidence) -> tuple[str, ...]:
+    exchange = evidence.exchange
     if not exchange.varies:
         return ("Train the model: a constant answer cannot be mended here.",)
+    train = exchange.train_first(evidence.error)
+    if train:
+        return train
     if verdict == "events":
-        return train or ("Leave the model as it is: its answer follows the events.",)
-    if sharp < SHARP:
+        return ("Leave the model as it is: what was declared does not move it.",)
+    if verdict == "unclear" and evidence.sharp < SHARP and evidence.tie is None:
         return (
-            *train,
-            "This tool may be the wrong one: without a brief event there is nothing to re-anchor on. If the target lives in the "
-            "background, leave the model as it is.",
+            "If the target lives in what moves the predictions, leave the model as it is.",
+            "What would settle it: a few held-out trajectories whose target and condition part, with conditions=.",
         )
-    more = ", channels_first=True" if turned else ""
+    more = ", channels_first=True" if evidence.channels_first else ""
+    words = {"more": more, "only": more.removeprefix(", ")}
+    movers = exchange.movers()
+    if evidence.tie is not None and evidence.tie.verdict(exchange.constant_error) is not None:
+        # What parts target and condition judged it, so the cause may be among what was not declared.
+        both = {*movers, *exchange.movers(declared=False)}
+        movers = tuple(sorted(both, key=lambda name: -exchange.nuisances[name].moved))
+    first = (*movers, *exchange.invariant, "offset")[0]
+    cause = f"{first.capitalize()} moves it most." if movers else "Nothing moves it much by itself."
+    each = "each training batch, with its mask" if evidence.masked else "each training batch"
+    told = []
+    if first in _FRONTS:
+        layer = _FRONTS[first].format(**words)
+        place = (
+            f"crest.remedies.WithFront({layer}, model), which hands mask or lengths on to both, in the place of the model"
+            if evidence.masked
+            else f"{layer} in front of the model"
+        )
+        told.append(f"put {place}")
+    if first in _CHANGES:
+        told.append(f"{_CHANGES[first].format(**words)} on {each}")
+    options = (f", invariant={_tuple(exchange.invariant)}" if exchange.invariant else "") + (
+        "" if evidence.tie is None else ", conditions=conditions"
+    )
+    return (
+        f"{cause} Try: {', or '.join(told)}; then train the model again.",
+        f"crest.repair(model, batches, fit=fit{options}) tries what fits on copies of the model, "
+        "trains them with your function, and picks by the error on exchanged signals"
+        + (", or on those that break the tie." if evidence.tie is not None else "."),
+        "If the prediction should depend on what moves it, such as a load that scales the event, none of this helps: leave it out "
+        "of invariant=.",
+    )
 
-    def in_front(kind: str) -> str:
-        layer = f'crest.HighPass("{kind}"{more})'
-        if not masked:
-            return f"{layer} in front of the model"
-        return f"crest.remedies.WithFront({layer}, model), which hands mask or lengths on to both, in the place of the model"
 
-    each = "each training batch, with its mask" if masked else "each training batch"
-    first = (
-        f"The level alone moves the answer: try AC coupling first. Put {in_front('level')}, and train the model again."
-        if level is not None and level.moved >= LEVEL_PART * exchange.moved
-        else f"More than the level moves the answer. First try {in_front('slow')}, or "
-        f'crest.ExchangeBackground("slow"{more}) on {each}; with either, train the model again.'
-    )
-    second = (
-        "crest.repair does this on copies of a module, trains them with a function of yours, and picks by the error on exchanged "
-        "backgrounds; without training, it puts CREST in the place of a pooling layer."
-    )
-    last = (
-        "If the answer should depend on the background, such as a load that scales the event, or if the event itself tells "
-        "the cue, none of this helps: compare errors by condition."
-    )
-    return (*train, first, second, last)
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _tuple(names: Sequence[str]) -> str:
+    """Names as they are typed in Python."""
+    return "(" + ", ".join(f'"{name}"' for name in names) + (",)" if len(names) == 1 else ")")

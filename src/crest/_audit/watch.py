@@ -53,7 +53,7 @@ class Watch:
         answer: as in `crest.audit`.
         error: from predictions and targets to one number, as in `crest.audit`.
         exchange: how the exchange test is done, and how many trajectories are looked at: the first ones; no batch after
-            them is read. A row takes about `block` + 4 predictions for each, so fewer trajectories make it cheaper.
+            them is read. A row takes about `block` + 12 predictions for each, so fewer trajectories make it cheaper.
         prefix: in front of each name that is returned, so that several watches can share a logger.
 
     Attributes:
@@ -76,8 +76,8 @@ class Watch:
         >>> watch
         Watch of 64 trajectories
           epoch  transient  background   both  moved  verdict
-              0      0.806       0.194  0.000  0.682  unclear
-              1      0.943       0.057  0.000  0.359  events
+              0      0.806       0.194  0.000  0.682  background
+              1      0.943       0.057  0.000  0.359  unclear
               2      0.985       0.015  0.000  0.180  events
     """
 

@@ -15,7 +15,7 @@ class WatchedEpoch:
 
     epoch: int
     verdict: AuditVerdict
-    """"events", "background" or "unclear", by the rule of `crest.audit`."""
+    """"events", "background" or "unclear": that of the exchange test. Its premises are asked by `crest.audit` alone."""
     exchange: Exchange
     """What the predictions follow when backgrounds are exchanged."""
     error: float | None = None
