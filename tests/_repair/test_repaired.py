@@ -43,7 +43,7 @@ def test_before_and_after() -> None:
     assert found.changed
     assert found.before.id_error == 0.14
     assert found.after.transient == 0.9
-    assert found.after.exchanged_error == 0.5
+    assert found.after.expected_error == found.after.judged_by == 0.5
 
 
 def test_the_table_fits_a_terminal() -> None:
@@ -64,12 +64,35 @@ def test_the_table_by_hand() -> None:
         "CREST": MeasuredModel(id_error=0.125, exchange=exchange(0.75, 0.25), field_error=0.5),
     }
     assert str(made(rows, notes=("A note.",))).splitlines() == [
-        "Repaired: CREST. It has the lowest error on exchanged backgrounds.",
-        "            ID error  transient  exchanged  field error",
-        "  as it is       0.1       0.25        1.5            2",
-        "* CREST        0.125       0.75       0.25          0.5",
+        "Repaired: CREST. It has the lowest error on exchanged signals.",
+        "            ID error  expected  field error",
+        "  as it is       0.1       1.5            2",
+        "* CREST        0.125      0.25          0.5",
         "A note.",
     ]
+
+
+def test_where_a_tie_is_broken_the_even_error_has_a_column_and_decides() -> None:
+    def even(id_error: float, expected: float, even: float) -> MeasuredModel:
+        return MeasuredModel(id_error=id_error, exchange=exchange(0.25, expected), even_error=even)
+
+    rows = {AS_IT_IS: even(0.1, 0.2, 0.75), CONTROL: even(0.1, 0.2, 0.7), "CREST": even(0.125, 0.5, 0.25)}
+    choice = crest.choose({name: row.candidate() for name, row in rows.items()}, keep=AS_IT_IS)
+    assert (choice.name, choice.by) == ("CREST", "conditions")
+    found = crest.Repaired(model=nn.Identity(), name="CREST", choice=choice, candidates=rows)
+    assert str(found).splitlines()[-4:] == [
+        "                  ID error  expected  even",
+        "  as it is             0.1       0.2  0.75",
+        "  trained longer       0.1       0.2   0.7",
+        "* CREST              0.125       0.5  0.25",
+    ]
+    assert found.after.judged_by == 0.25
+    assert beats(rows["CREST"], rows[CONTROL])
+    (note,) = control_note("CREST", rows)
+    assert note == (
+        "Training longer alone gives an even error of 0.7 (ID error 0.1), CREST gives 0.25 (ID error 0.125)."
+    )
+    assert found.to_dict()["candidates"]["CREST"]["even_error"] == 0.25
 
 
 def test_where_nothing_is_chosen_it_says_why() -> None:
@@ -103,7 +126,7 @@ def test_what_training_longer_gives_stands_beside_the_pick() -> None:
     assert said(AS_IT_IS, as_it_is=1.0, trained_longer=2.0) == []
     (clear,) = said("CREST", as_it_is=1.0, trained_longer=0.8, CREST=0.2)
     assert clear == (
-        "Training longer alone gives an error of 0.8 on exchanged backgrounds (ID error 0.1), CREST gives 0.2 (ID error 0.1)."
+        "Training longer alone gives an expected error of 0.8 (ID error 0.1), CREST gives 0.2 (ID error 0.1)."
     )
     (close,) = said("CREST", as_it_is=1.0, trained_longer=0.8, CREST=0.73)
     assert close.endswith("That is not clearly better: the gain may come from training longer.")

@@ -12,6 +12,7 @@ import crest
 from crest import ExchangeSettings
 from crest._repair.saving import NUMBERS, WEIGHTS, finite, load_weights, save_weights
 from crest._repair.structure import Structure
+from crest.remedies import fitting_remedies
 from knocks_made import knocks, network, one_step, split
 from pooled_in_a_line import Classified, Residual, Strided, made
 
@@ -53,19 +54,19 @@ def test_a_repaired_model_comes_back_to_the_bit(
 def test_a_front_of_ones_own_comes_back_with_its_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    let_the_rule_take("envelope", monkeypatch)
+    let_the_rule_take("loudness", monkeypatch)
     front = nn.Conv1d(1, 1, 5, padding=2)
     before = front.weight.detach().clone()
-    found = crest.repair(network(), TRAIN, fit=one_step, remedies={"envelope": front}, **QUICK)
+    found = crest.repair(network(), TRAIN, fit=one_step, remedies={"loudness": front}, **QUICK)
     assert torch.equal(front.weight, before)
     assert not torch.equal(found.model.front.weight, before)
     found.save(tmp_path)
     other = nn.Conv1d(1, 1, 5, padding=2)
-    loaded = crest.Repaired.load(tmp_path, network(), fronts={"envelope": other})
+    loaded = crest.Repaired.load(tmp_path, network(), fronts={"loudness": other})
     x, _ = knocks(20, tie=0.0, seed=1003)
     assert torch.equal(loaded(x), found.model(x))
     assert not torch.equal(other.weight, found.model.front.weight)
-    with pytest.raises(ValueError, match=r"^fronts must have 'envelope', .* got none$"):
+    with pytest.raises(ValueError, match=r"^fronts must have 'loudness', .* got none$"):
         crest.Repaired.load(tmp_path, network())
 
 
@@ -86,6 +87,23 @@ def test_a_readout_between_features_and_head_comes_back_to_the_bit(
     assert not torch.equal(loaded(x), made(kind)(x))
     exported = torch.export.export(loaded, (x,), strict=False).module()
     torch.testing.assert_close(exported(x), loaded(x))
+
+
+def test_the_front_of_a_combination_comes_back_with_the_band_that_it_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the name of the known remedy whose front it is: nobody has to give fronts=."""
+    name = "envelope + stretch"
+    remedies = {name: fitting_remedies("gain+colour+rate")[name]}
+    let_the_rule_take(name, monkeypatch)
+    found = crest.repair(network(), TRAIN, fit=one_step, remedies=remedies, **QUICK)
+    # Another band than the default, whatever these signals have.
+    found.model.front.band.copy_(torch.tensor([0.125, 0.25]))
+    found.save(tmp_path)
+    loaded = crest.Repaired.load(tmp_path, network())
+    assert repr(loaded.front) == "Envelope(band=(0.125, 0.25), channels_first=True)"
+    x, _ = knocks(20, tie=0.0, seed=1003)
+    assert torch.equal(loaded(x), found.model(x))
 
 
 def test_tied_weights_are_saved(tmp_path: Path) -> None:

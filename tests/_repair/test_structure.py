@@ -49,9 +49,9 @@ def test_repaired_builds_export() -> None:
 
 
 def test_a_front_of_ones_own_is_found_by_its_name() -> None:
-    own, structure = nn.AvgPool1d(3, 1, 1), Structure(front="envelope", channels_first=True)
-    assert structure.build(network(), {"envelope": own}).front is own
+    own, structure = nn.AvgPool1d(3, 1, 1), Structure(front="loudness", channels_first=True)
+    assert structure.build(network(), {"loudness": own}).front is own
     with pytest.raises(
-        ValueError, match=r"^fronts must have 'envelope', the layer of your own .* got smooth$"
+        ValueError, match=r"^fronts must have 'loudness', the layer of your own .* got smooth$"
     ):
         structure.build(network(), {"smooth": own})

@@ -35,6 +35,33 @@ def test_what_is_lacking_is_said() -> None:
     assert "pooling=(layer, head)" in str(workshop(between).lacks(REMEDIES["re-anchored"]))
 
 
+def test_balanced_sampling_lacks_conditions() -> None:
+    found = workshop(network(), fit=lambda *_: None)
+    assert "operating condition" in str(found.lacks(REMEDIES["balanced"]))
+
+
+def test_a_front_that_can_be_calibrated_is_on_training_signals() -> None:
+    seen: list[Any] = []
+
+    class Filter(nn.Identity):
+        def calibrate(self, signals: Tensor, mask: Tensor | None = None) -> None:
+            seen.append((signals, mask))
+
+    found = workshop(network())
+    found._front(lambda channels_first: Filter())
+    ((signals, mask),) = seen
+    assert signals is found.first.inputs
+    assert mask is None
+    # In the layout of the model.
+    rings = 0.1 * torch.randn(16, 1, 512, generator=torch.Generator().manual_seed(1000))
+    rings[..., 200:220] += torch.cos(2 * torch.pi * 0.4 * torch.arange(20.0))
+    found.first = found.form.parts((rings, torch.zeros(16)), "b")
+    front = found._front(REMEDIES["envelope"].front)
+    assert front.band[0] <= 0.4 <= front.band[1]
+    assert front.band.tolist() != [0.0, 0.5]
+    assert repr(found._front(REMEDIES["standardise"].front)) == "Standardise(channels_first=True)"
+
+
 def test_a_pooling_of_ones_own_is_seen_on_the_first_batch() -> None:
     pool = nn.Sequential(nn.AdaptiveMaxPool1d(1), nn.Flatten())
     found = workshop(nn.Sequential(nn.Conv1d(1, 4, 5), pool, nn.Linear(4, 1)), pooling="1")

@@ -8,6 +8,7 @@ from crest._base.tensors import require_finite
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings
+from crest.exchange.ties import Tie, even_error
 from crest.probes.batches import batches_of, evaluating, in_batches
 from crest.probes.errors import ErrorOf
 from crest.strangers.batch import Batch
@@ -26,6 +27,8 @@ class Yardstick:
     """From predictions and targets to one number."""
     exchange: ExchangeSettings
     """How the exchange test is done, the same for all candidates."""
+    tie: Tie | None = None
+    """Target x condition of the held-out trajectories, if conditions are known and enough of these break the tie."""
 
     def predictions(self, model: nn.Module, data: Batch) -> Tensor:
         """The model's predictions (N,), (N, 1) or (N, K), finite, on the CPU."""
@@ -45,6 +48,13 @@ class Yardstick:
         """The model's error on these trajectories."""
         assert data.targets is not None
         return float(self.error(self.predictions(model, data), data.targets))
+
+    def even_error(self, model: nn.Module) -> float | None:
+        """The model's error averaged evenly over target x condition; None if nothing is judged by that."""
+        if self.tie is None or self.validation.targets is None:
+            return None
+        found = self.predictions(model, self.validation)
+        return even_error(found, self.validation.targets, self.tie, self.error)
 
     def tested(self, model: nn.Module) -> Exchange:
         """The model's exchange test on the held-out trajectories."""

@@ -9,30 +9,31 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from crest._base.arguments import require
 from crest._base.doors import door_leaving
 from crest._base.rng import scope, undisturbed
 from crest._base.tensors import require_finite
+from crest._repair.conditions import ConditionPair
+from crest._repair.fitting import NOTHING_MOVES, fitting
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired, control_note
-from crest._repair.workshop import Fit, FitResultError, TriedModel, Workshop, measured
-from crest.exchange.candidates import Candidate, Choice
+from crest._repair.telling import telling
+from crest._repair.trying import told_numbers, tried
+from crest._repair.workshop import Fit, TriedModel, Workshop, measured
+from crest.exchange.candidates import Choice
 from crest.exchange.rule import choose
 from crest.exchange.settings import ExchangeSettings, settings_of
+from crest.exchange.ties import Conditions
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
-from crest.remedies.registry import CONTROL, REMEDIES, USUAL_REMEDIES, remedies_of
+from crest.remedies.registry import CONTROL, REMEDIES, remedies_of
 from crest.remedies.remedy import Remedy
 from crest.strangers.batch import Batch, BatchKeys, as_batches
 from crest.strangers.batch_forms import BatchForm, require_rereadable, split_batches
 from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
 from crest.strangers.model import StrangerModel, part_at, settled_axes
 
-_IN_FRONT = (
-    ". The front is a wrapper around the model, crest.remedies.WithFront: fit must take any module, and for a "
-    "LightningModule the network inside is what to repair (docs/repair.md)"
-)
 
-
-@door_leaving("model", "fit", "remedies")
+@door_leaving("model", "fit", "remedies", "conditions", "tell")
 def repair(
     model: nn.Module,
     train_batches: Any,
@@ -40,21 +41,26 @@ def repair(
     pooling: str | tuple[str, str] | None = None,
     fit: Fit | None = None,
     validation: Iterable[Any] | None = None,
-    remedies: Sequence[str] | Mapping[str, Any] = USUAL_REMEDIES,
+    remedies: Sequence[str] | Mapping[str, Any] | None = None,
+    invariant: Sequence[str] | None = None,
+    conditions: Conditions | tuple[Conditions, Conditions] | None = None,
     field: Iterable[Any] | None = None,
     channels_first: bool | None = None,
     keys: BatchKeys | None = None,
     error: ErrorOf = rmse_or_error_rate,
     exchange: ExchangeSettings | None = None,
-    tell: Callable[[str], object] | None = None,
+    jobs: int = 1,
+    tell: Callable[[str], object] | bool | None = None,
 ) -> Repaired:
     """The remedies of `crest.remedies` on copies of a trained model, each measured, and the one that the rule picks.
 
     The given model is never changed. Without `fit`, only `crest.reanchor` is tried, which trains nothing but the head. With
     it, each other remedy gets a fresh copy of the trained model, and `fit` trains it further on batches that the remedy
-    may change. One more copy is trained longer without any remedy: what that gives, no remedy may claim. The rule is
-    `crest.choose`: the lowest error on exchanged backgrounds. If it cannot tell, the model
-    stays as it is. A remedy that fails is told in `Repaired.skipped`; the others go on.
+    may change. One more copy is trained longer without any remedy: what that gives, no remedy may claim. What is tried follows
+    from an exchange test of the given model: the remedies against what was declared and moves its prediction. The rule is
+    `crest.choose`: the lowest error with what was declared exchanged or, with conditions, the lowest error averaged evenly over
+    target x condition. If it cannot tell, the model stays as it is. A remedy that fails is told in `Repaired.skipped`; the
+    others go on.
 
     Args:
         model: gives (B,), (B, 1) or logits (B, K), one answer for each trajectory. Called with the inputs and, where the
@@ -69,10 +75,16 @@ def repair(
             trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
         validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
             seed, is held out of every training here; all batches are then kept in memory.
-        remedies: which to try, names of `crest.remedies.REMEDIES`; by default all but the core exchange. Or a mapping with
+        remedies: which to try, names of `crest.remedies.REMEDIES`; by default those that fit, and none if nothing that was
+            declared moves the prediction. Or a mapping with
             your own: from a name to a module for the front of the model, a function of a batch of signals (x), or (x, mask),
             that changes batches in training, a pair of both, a `crest.remedies.Remedy`, or the name of a known one. A front
             and a function get signals as the model does.
+        invariant: what the prediction must not depend on, of `crest.nuisances.NAMES`; by default those of `exchange`: offset,
+            drift and tones. Add "gain", "colour" or "rate" if your physics says that they do not tell the target.
+        conditions: (N,), the operating condition of each trajectory of `train_batches`, in their order, or several columns by
+            name; with `validation`, a pair: of `train_batches` and of `validation`. Sampling can then be balanced, and where
+            four held-out trajectories or more break the tie of target and condition, candidates are judged by these.
         field: batches of another operating condition, with labels, if there are any. Their errors are shown. Nothing is
             chosen by them.
         channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.
@@ -81,7 +93,10 @@ def repair(
             share of wrong classes.
         exchange: how candidates are tested. Its seed is also that of what is held out, of changed batches and of torch's
             state in `fit`.
-        tell: called with a sentence as each candidate begins and ends, such as `print`.
+        jobs: how many candidates are trained at a time, each in a process with its share of torch's threads. Needs joblib.
+            With as many threads, results are the same as one after the other.
+        tell: called with a sentence as each candidate begins and ends, such as `print`; or True for a progress bar, which needs
+            the lab extra.
 
     Example:
         >>> import torch
@@ -95,15 +110,18 @@ def repair(
     """
     pooling, head = pooling if isinstance(pooling, tuple | list) else (pooling, None)
     original = _checked(model, pooling, head, fit)
-    wanted = _wanted(remedies, fit)
-    settings = settings_of(exchange)
+    if remedies is not None:
+        remedies_of(remedies)
+    require("jobs", jobs, "be a whole number, 1 or more")
+    settings = settings_of(exchange, invariant)
     seed = settings.seed
     # Even a loader that does not shuffle draws a number when it is opened: the user's generators stay as they were.
     with undisturbed():
         train_batches = as_batches(train_batches, "train_batches")
         require_rereadable("train_batches", train_batches)
-        form, say = BatchForm(keys, channels_first), tell or _silent
+        form = BatchForm(keys, channels_first)
         notes: list[str] = []
+        known = ConditionPair.checked(conditions, train_batches, validation, form, seed)
         if validation is None:
             with scope(seed, "repair/reading"):
                 train_batches, validation = split_batches(train_batches, form, seed)
@@ -121,56 +139,55 @@ def repair(
             first.with_axes(channels_first, "train_batches"),
         )
         _require_taken(original, first)
+        held_out = form.joined(validation, "validation", channels_first)
+        weights, tie, told = (None, None, []) if known is None else known.ties(held_out)
+        notes += told
         yardstick = Yardstick(
-            validation=form.joined(validation, "validation", channels_first),
-            channels_first=channels_first,
-            error=error,
-            exchange=settings,
+            validation=held_out, channels_first=channels_first, error=error, exchange=settings, tie=tie
         )
         place = None if field is None else form.joined(field, "field", channels_first)
         plain = TriedModel(model=original, row=measured(original, yardstick, time.perf_counter()))
         # An error that is no error, such as a negative one, is told before anything is trained.
-        _candidate(plain.row)
+        plain.row.candidate()
         if place is not None:
             # What is wrong with the field is told before anything is trained.
             yardstick.predictions(original, place)
         workshop = Workshop(
             model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
-            pooling=pooling, head=head, fit=fit,
+            pooling=pooling, head=head, fit=fit, weights=weights,
         )  # fmt: skip
         answers = yardstick.predictions(original, yardstick.validation)
         notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
-        _report(say, AS_IT_IS, plain)
-        tried, skipped = _tried(workshop, wanted, yardstick, say)
-        tried = {AS_IT_IS: plain, **tried}
-        choice = ruled({name: one.row for name, one in tried.items()})
+        if remedies is None:
+            remedies = fitting(plain.row.exchange, known=weights is not None, judged=tie is not None)
+            notes += [] if remedies else [NOTHING_MOVES]
+        wanted = _wanted(remedies, fit)
+        with telling(tell, len(wanted)) as say:
+            told_numbers(say, AS_IT_IS, plain)
+            candidates, skipped = tried(workshop, wanted, yardstick, say, jobs)
+        candidates = {AS_IT_IS: plain, **candidates}
+        choice = ruled({name: one.row for name, one in candidates.items()})
         chosen = choice.name or AS_IT_IS
-        notes += [*workshop.notes, *tried[chosen].row.exchange.train_first(tried[chosen].row.id_error)]
-        notes += control_note(chosen, {name: one.row for name, one in tried.items()})
+        notes += [
+            *workshop.notes,
+            *candidates[chosen].row.exchange.train_first(candidates[chosen].row.id_error),
+        ]
+        notes += control_note(chosen, {name: one.row for name, one in candidates.items()})
         return Repaired(
-            model=tried[chosen].model,
+            model=candidates[chosen].model,
             name=chosen,
             choice=choice,
-            candidates=_with_field(tried, yardstick, place, notes),
+            candidates=_with_field(candidates, yardstick, place, notes),
             skipped=skipped,
             notes=tuple(notes),
-            structure=tried[chosen].structure,
-            reanchored=next((one.reanchored for one in tried.values() if one.reanchored), None),
+            structure=candidates[chosen].structure,
+            reanchored=next((one.reanchored for one in candidates.values() if one.reanchored), None),
         )
-
-
-def _silent(_: str) -> None:
-    """Print nothing."""
 
 
 def ruled(rows: Mapping[str, MeasuredModel]) -> Choice:
     """What the rule says of these candidates, of which one is the model as it is."""
-    return choose({name: _candidate(row) for name, row in rows.items()}, keep=AS_IT_IS)
-
-
-def _candidate(row: MeasuredModel) -> Candidate:
-    """What the rule is given of it; a ValueError for an error that is not 0 or more."""
-    return Candidate(exchange=row.exchange, id_error=row.id_error)
+    return choose({name: row.candidate() for name, row in rows.items()}, keep=AS_IT_IS)
 
 
 def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None) -> nn.Module:
@@ -221,34 +238,6 @@ def _require_taken(model: nn.Module, first: Batch) -> None:
         require_same(answer, again)
 
 
-def _tried(
-    workshop: Workshop, remedies: Mapping[str, Remedy], yardstick: Yardstick, say: Callable[[str], object]
-) -> tuple[dict[str, TriedModel], dict[str, str]]:
-    """The candidates by name, and why others are none."""
-    tried: dict[str, TriedModel] = {}
-    skipped: dict[str, str] = {}
-    for name, remedy in remedies.items():
-        lacking = workshop.lacks(remedy)
-        if lacking is not None:
-            skipped[name] = lacking
-            continue
-        say(f"{name}: {'training' if remedy.needs_fit else 'fitting the head again'}")
-        try:
-            one = workshop.made(name, remedy, yardstick)
-            _candidate(one.row)
-        except FitResultError:
-            raise
-        except Exception as failed:
-            skipped[name] = f"It failed: {_words(failed)}"
-            if remedy.front is not None and isinstance(failed, TypeError | AttributeError):
-                skipped[name] += _IN_FRONT
-            say(f"{name}: {skipped[name]}")
-        else:
-            tried[name] = one
-            _report(say, name, one)
-    return tried, skipped
-
-
 def _sentence(note: str) -> str:
     return note[0].upper() + note[1:]
 
@@ -256,11 +245,6 @@ def _sentence(note: str) -> str:
 def _words(failed: Exception) -> str:
     """An exception on one line."""
     return " ".join(f"{type(failed).__name__}: {failed}".split())
-
-
-def _report(say: Callable[[str], object], name: str, one: TriedModel) -> None:
-    row = one.row
-    say(f"{name}: ID error {row.id_error:.3g}, transient share {row.transient:.2f}, {row.seconds:.1f} s")
 
 
 def _with_field(

@@ -11,7 +11,7 @@ from torch import nn
 from crest._base.doors import door
 from crest._repair.saving import finite, load_weights, save_weights
 from crest._repair.structure import Structure
-from crest.exchange.candidates import Choice
+from crest.exchange.candidates import Candidate, Choice
 from crest.exchange.result import Exchange
 from crest.exchange.rule import NEAR
 from crest.remedies.reanchored import Reanchored
@@ -30,11 +30,17 @@ class MeasuredModel:
     id_error: float
     """On held-out data as in training."""
     exchange: Exchange
-    """Its exchange test, with the error on backgrounds of others."""
+    """Its exchange test, with the error once the declared nuisances no longer follow the target."""
+    even_error: float | None = None
+    """Averaged evenly over target x condition of the held-out data; None if candidates are not judged by that."""
     field_error: float | None = None
     """On the user's own data from another condition: shown, and never used to choose."""
     seconds: float = 0.0
     """What it took to make and measure it."""
+
+    def candidate(self) -> Candidate:
+        """What the rule is given of it; a ValueError for an error that is not 0 or more."""
+        return Candidate(exchange=self.exchange, id_error=self.id_error, even_error=self.even_error)
 
     @property
     def transient(self) -> float:
@@ -42,9 +48,14 @@ class MeasuredModel:
         return self.exchange.transient
 
     @property
-    def exchanged_error(self) -> float | None:
-        """Its error on backgrounds of others."""
-        return self.exchange.exchanged_error
+    def expected_error(self) -> float | None:
+        """Its error with the declared nuisances exchanged."""
+        return self.exchange.expected_error
+
+    @property
+    def judged_by(self) -> float | None:
+        """The error by which it is judged: the even one if there is one, else the expected one."""
+        return self.expected_error if self.even_error is None else self.even_error
 
 
 def control_note(name: str, candidates: Mapping[str, MeasuredModel]) -> list[str]:
@@ -59,9 +70,10 @@ def control_note(name: str, candidates: Mapping[str, MeasuredModel]) -> list[str
     if name == CONTROL:
         return ["No remedy is clearly better than training longer alone."]
     alone, chosen = candidates[CONTROL], candidates[name]
+    what = "expected error" if chosen.even_error is None else "even error"
     found = (
-        f"Training longer alone gives an error of {_shown(alone.exchanged_error)} on exchanged backgrounds (ID error "
-        f"{_shown(alone.id_error)}), {name} gives {_shown(chosen.exchanged_error)} (ID error {_shown(chosen.id_error)})."
+        f"Training longer alone gives an {what} of {_shown(alone.judged_by)} (ID error {_shown(alone.id_error)}), {name} gives "
+        f"{_shown(chosen.judged_by)} (ID error {_shown(chosen.id_error)})."
     )
     return [
         found
@@ -71,10 +83,10 @@ def control_note(name: str, candidates: Mapping[str, MeasuredModel]) -> list[str
 
 
 def beats(one: MeasuredModel, other: MeasuredModel) -> bool:
-    """Whether an error on exchanged backgrounds is clearly below another: the rule would not take them for equal."""
-    if one.exchanged_error is None or other.exchanged_error is None:
+    """Whether the error that decides is clearly below another's: the rule would not take them for equal."""
+    if one.judged_by is None or other.judged_by is None:
         return False
-    return NEAR * one.exchanged_error < other.exchanged_error
+    return NEAR * one.judged_by < other.judged_by
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -127,6 +139,8 @@ class Repaired:
             name: {
                 "id_error": one.id_error,
                 "exchange": asdict(one.exchange),
+                "expected_error": one.expected_error,
+                "even_error": one.even_error,
                 "field_error": one.field_error,
                 "seconds": one.seconds,
                 "better": self.choice.candidates[name].better,
@@ -179,14 +193,12 @@ class Repaired:
         if len(self.candidates) == 1 and self.skipped:
             verdict = "No remedy was tried, so there was nothing to choose from."
         head = f"Repaired: {self.name if self.changed else 'nothing, the model stays as it is'}. {verdict}"
-        rows: list[tuple[str, ...]] = [("", "ID error", "transient", "exchanged", "field error")]
+        rows: list[tuple[str, ...]] = [("", "ID error", "expected", "even", "field error")]
         for name, one in self.candidates.items():
             mark = "*" if name == self.name else " "
-            numbers = (one.id_error, one.transient, one.exchanged_error, one.field_error)
-            shown = [_shown(number) for number in numbers]
-            shown[1] = f"{one.transient:.2f}"
-            rows.append((f"{mark} {name}", *shown))
-        kept = [place for place in range(5) if place < 4 or any(row[4] for row in rows[1:])]
+            numbers = (one.id_error, one.expected_error, one.even_error, one.field_error)
+            rows.append((f"{mark} {name}", *map(_shown, numbers)))
+        kept = [place for place in range(5) if place < 3 or any(row[place] for row in rows[1:])]
         widths = [max(len(row[place]) for row in rows) for place in kept]
         table = [
             "  ".join(

@@ -15,9 +15,9 @@ from crest._repair.structure import Structure
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
 from crest.remedies.registry import REMEDIES
-from crest.remedies.remedy import Remedy, mask_argument
+from crest.remedies.remedy import FrontMaker, Remedy, mask_argument
 from crest.strangers.batch import Batch
-from crest.strangers.batch_forms import BatchForm, ChangedBatches
+from crest.strangers.batch_forms import BatchForm, ChangedBatches, DrawnBatches
 from crest.strangers.interface import Interface
 from crest.strangers.pooling import find_place
 from crest.strangers.slot import Layout
@@ -33,6 +33,7 @@ _NO_HEAD = (
     "No linear layer that reads the pooled vector as it is was found: name it with pooling=(layer, head)."
 )
 _NO_FIT = "It needs training: give your own as fit=."
+_NO_CONDITIONS = "It needs the operating condition of each training trajectory: conditions=."
 
 
 class FitResultError(ValueError):
@@ -62,7 +63,12 @@ def measured(model: nn.Module, yardstick: Yardstick, started: float) -> Measured
         started: when its making began, by `time.perf_counter`.
     """
     id_error, exchange = yardstick.error_on(model, yardstick.validation), yardstick.tested(model)
-    return MeasuredModel(id_error=id_error, exchange=exchange, seconds=time.perf_counter() - started)
+    return MeasuredModel(
+        id_error=id_error,
+        exchange=exchange,
+        even_error=yardstick.even_error(model),
+        seconds=time.perf_counter() - started,
+    )
 
 
 @dataclass(kw_only=True)
@@ -91,6 +97,8 @@ class Workshop:
     """Whether it keeps a time axis of length one."""
     fit: Fit | None = None
     """The user's training."""
+    weights: Tensor | None = None
+    """Of each training trajectory, with which every pair of target and condition comes equally often; None without conditions."""
     stride: int = field(default=1, init=False)
     """Input steps for each step of the features."""
     notes: list[str] = field(default_factory=list, init=False)
@@ -131,6 +139,8 @@ class Workshop:
         """What is missing for this remedy; None if nothing is."""
         if remedy.needs_pooling and self.pooling is None and self.interface is None:
             return self._no_pooling
+        if remedy.needs_conditions and self.weights is None:
+            return _NO_CONDITIONS
         if remedy.needs_fit:
             return _NO_FIT if self.fit is None else None
         return _NO_HEAD if self.head is None else None
@@ -140,10 +150,11 @@ class Workshop:
         started = time.perf_counter()
         model, found = copy.deepcopy(self.model), None
         if remedy.needs_fit:
-            # A known remedy under a name of the user's is saved under its own, so that it loads by itself.
-            name = next((known for known, one in REMEDIES.items() if one is remedy), name)
+            # A known front under another name, a user's or that of a combination, is saved under its own, so that it loads by itself.
+            known = (known for known, one in REMEDIES.items() if one.front is remedy.front)
+            name = name if remedy.front is None else next(known, name)
             structure = self._structure(remedy, front=None if remedy.front is None else name)
-            fronts = {} if remedy.front is None else {name: remedy.front(channels_first=self.channels_first)}
+            fronts = {} if remedy.front is None else {name: self._front(remedy.front)}
             model = self._trained(structure.build(model, fronts), remedy)
         else:
             found = self._reanchored(model)
@@ -152,6 +163,14 @@ class Workshop:
         model.eval()
         row = measured(model, yardstick, started)
         return TriedModel(model=model, row=row, structure=structure, reanchored=found)
+
+    def _front(self, maker: FrontMaker) -> nn.Module:
+        """The front, calibrated on training signals if it can be: an envelope's band is found on them."""
+        front = maker(channels_first=self.channels_first)
+        if callable(calibrate := getattr(front, "calibrate", None)):
+            batch = self.first.with_axes(self.channels_first, "train_batches")
+            calibrate(batch.inputs, batch.mask)
+        return front
 
     def _structure(self, remedy: Remedy, **more: Any) -> Structure:
         pooled: dict[str, Any] = {}
@@ -171,8 +190,11 @@ class Workshop:
 
     def _batches(self, remedy: Remedy) -> Iterable[Any]:
         """The batches to train on; each pass over them draws anew, and the seed repeats a run."""
+        batches = self.batches
+        if remedy.balanced and self.weights is not None:
+            batches = DrawnBatches(batches, self.form, self.weights, seed=self.seed, argument="train_batches")
         if remedy.change is None:
-            return self.batches
+            return batches
         numbers = torch_generator(self.seed, "repair/batches")
         change = remedy.change(generator=numbers, channels_first=self.channels_first)
         by_name = mask_argument(change)
@@ -188,7 +210,7 @@ class Workshop:
                 )
             return self.form.with_inputs(batch, given)
 
-        return ChangedBatches(self.batches, changed)
+        return ChangedBatches(batches, changed)
 
     def _trained(self, model: nn.Module, remedy: Remedy) -> nn.Module:
         batches = self._batches(remedy)
