@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from crest.exchange.sensitivity import Sensitivity
 from crest.lab.evaluation import Budget, Score
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.shown import Claim, Shown, Table
-from crest.lab.runs.record import Attribution, Look, ReanchoredScore, Record, Shares
+from crest.lab.runs.record import (
+    Attribution,
+    Look,
+    ReanchoredScore,
+    Record,
+    RepairCandidate,
+    RepairScore,
+    Shares,
+)
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.probes import CreditMeans, DeletionCurve, Trace, Traces
@@ -86,6 +95,15 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
             name: Attribution(credit=_means(numbers, ecm=numbers.gradient), seconds=seconds, trajectories=16)
             for name, seconds in (("integrated_gradients", 2.0), ("wintsr", 8.0))
         }
+    if "repair" in spec.measures:
+        measured["repaired"] = RepairScore(
+            pick="balanced", without="standardise", verdict="background", verdict_without="events", breaking=6,
+            candidates={
+                "as it is": RepairCandidate(id=numbers.id, ood=numbers.ood, expected=0.9, even=0.8),
+                "standardise": RepairCandidate(id=numbers.id, ood=0.6 * numbers.ood, expected=0.5, even=0.5),
+                "balanced": RepairCandidate(id=numbers.id, ood=0.3 * numbers.ood, expected=0.6, even=0.2),
+            },
+        )  # fmt: skip
     if "reanchor" in spec.measures:
         seen, unseen, transient = numbers.again
         measured["reanchored"] = ReanchoredScore(
@@ -123,6 +141,11 @@ def _shares(transient: float) -> Shares:
         background_interval=(rest, rest),
         moved=math.sqrt(2 * rest),
         moved_interval=(math.sqrt(2 * rest), math.sqrt(2 * rest)),
+        together=Sensitivity(
+            moved=math.sqrt(2 * rest),
+            moved_interval=(math.sqrt(2 * rest), math.sqrt(2 * rest)),
+            error=rest + 0.1,
+        ),
     )
 
 

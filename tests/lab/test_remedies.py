@@ -9,7 +9,7 @@ from crest.lab.remedies import RUN_REMEDIES, make_remedy, run_fields
 from crest.lab.runs.spec import RunSpec
 from crest.lab.systems import Sizes, make_system
 from crest.lab.training import Schedule, fit
-from crest.remedies import REMEDIES
+from crest.remedies import REMEDIES, Envelope
 
 
 def signals() -> torch.Tensor:
@@ -63,7 +63,23 @@ def test_training_sees_it(name: str) -> None:
         schedule = Schedule(epochs=1, batch=8)
         fit(model, splits.train, schedule=schedule, seed=0, augmentation=augmentation)
         weights.append(model.head.weight.detach().clone())
-    assert torch.equal(*weights) == (name in ("none", "high_pass"))
+    assert torch.equal(*weights) == (remedy.change is None)
+
+
+def test_an_envelope_finds_its_band_on_the_training_signals_of_a_run() -> None:
+    spec = RunSpec(
+        system="gear", readout="mean", seed=1000, sizes=Sizes(train=16, id=4, ood=4), remedy="envelope"
+    )
+    training = make_system("gear").splits(1000, spec.sizes).train
+    found = spec.model_for(training).front
+    signals = torch.as_tensor(training.x, dtype=torch.float32)
+    assert found.band.tolist() != [0.0, 0.5]
+    assert torch.equal(found.band, Envelope().calibrate(signals).band)
+    given = RunSpec(**{**vars(spec), "remedy_options": {"band": [0.1, 0.2]}})
+    assert given.model_for(training).front.band.tolist() == pytest.approx([0.1, 0.2])
+    # One that asks for the signals' budget sees the calibrated front too.
+    asks = RunSpec(**{**vars(spec), "readout": "crest", "readout_options": {"budget": "signals"}})
+    assert torch.equal(asks.model_for(training).front.band, found.band)
 
 
 def test_options_are_checked_when_a_spec_is_written() -> None:

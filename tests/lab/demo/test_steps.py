@@ -3,13 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from crest.lab.demo.steps import DEMO, QUICK_DEMO, DemoFolder, DemoSettings, ErrorRow
+from crest.lab.demo.steps import DEMO, QUICK_DEMO, REMEDIES_TRIED, DemoFolder, DemoSettings, ErrorRow
 
 TINY = DemoSettings(training=12, held_out=8, field=8, epochs=1)
 
 
 def test_the_demo_is_on_a_development_seed() -> None:
     assert {DEMO.seed, QUICK_DEMO.seed} == {1000}
+
+
+def test_it_tries_what_answers_a_smooth_cue() -> None:
+    assert REMEDIES_TRIED == (
+        "trained longer", "re-anchored", "AC coupling", "high-pass", "level jitter", "exchange", "core exchange",
+    )  # fmt: skip
 
 
 def test_the_trivial_remedies_stand_beside_what_was_chosen(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_rule_picks_by_exchanged_errors_and_id_errors_alone() -> None:
 
 
 def test_plain_attention_that_reads_the_events_is_kept() -> None:
-    sound = dataclasses.replace(NUMBERS["scored_attention", "none"], transient=0.85)
+    sound = dataclasses.replace(NUMBERS["scored_attention", "none"], transient=0.92)
     rule = shown(REMEDIES_EXPERIMENT, changed(scored_attention_none=sound)).tables[1]
     assert (rule.name, {row[1] for row in rule.rows}) == ("rule", {"attention"})
 

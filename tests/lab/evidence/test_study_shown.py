@@ -107,7 +107,7 @@ def test_labels_that_are_names_are_trained_as_classes_and_errors_are_shares_of_w
     assert [[word for word in table.header if "error" in word] for table in told.tables] == [
         ["ID error rate"]
     ] * 2
-    assert "lowest error on exchanged backgrounds" in column(told.tables[1], "why")[0]
+    assert "lowest error on exchanged signals" in column(told.tables[1], "why")[0]
     assert (told.charts[0].caption[:11], told.charts[0].panels[0].y_label) == ("Error rates", "error rate")
     words = " ".join([*told.notes, *(table.caption for table in told.tables)])
     assert not re.search("deviation|RMSE|[Ee]rrors? (?!rate)", words)

@@ -70,7 +70,7 @@ def test_a_spec_survives_pickling() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"system": "pump"}, "system must be one of gear, impact, cwru, recordings, got 'pump'"),
+        ({"system": "pump"}, "system must be one of gear, impact, cwru, hitsm, recordings, got 'pump'"),
         ({"regime": "loud"}, r"regime of gear must be one of default, weak_cue, .*, got 'loud'"),
         (
             {"encoder": "lstm"},
@@ -88,9 +88,9 @@ def test_a_spec_survives_pickling() -> None:
         ),
         (
             {"readout": "event_window", "measures": ("exchange",)},
-            "measures must be without attribution, exchange and reanchor",
+            "measures must be without attribution, exchange, reanchor and repair",
         ),
-        ({"remedy": "hope"}, "remedy must be one of none, high_pass, jitter, exchange, got 'hope'"),
+        ({"remedy": "hope"}, "remedy must be one of none, high_pass, jitter, exchange, .*, got 'hope'"),
         ({"remedy": "high_pass", "remedy_options": {"kind": "fast"}}, "kind must be one of level, slow"),
         (
             {"remedy": "jitter", "remedy_options": {"size": 1}},

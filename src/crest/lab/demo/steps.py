@@ -25,9 +25,16 @@ from crest.lab.systems import GearSystem, Sizes
 from crest.remedies import CONTROL, REMEDIES
 
 _BATCH = 32  # our choice: docs/choices.md#demo
-REMEDIES_TRIED = tuple(name for name, one in REMEDIES.items() if one.pooling != "trained")
-"""What the repair tries. Those with CREST in training would take longer than all others together."""
-_ALWAYS_SHOWN = (CONTROL, *(name for name, one in REMEDIES.items() if one.front))
+REMEDIES_TRIED = tuple(
+    name
+    for name, one in REMEDIES.items()
+    if one.pooling != "trained"
+    and not one.needs_conditions
+    and (not one.against or "offset" in one.against)
+    and set(one.against) <= {"offset", "drift", "surroundings"}
+)
+"""What the repair tries against a smooth cue. Those with CREST in training would take longer than all others together."""
+_ALWAYS_SHOWN = (CONTROL, *(name for name in REMEDIES_TRIED if REMEDIES[name].front))
 """The control and what people try first: they stand in the last table whatever was chosen."""
 
 Tell = Callable[[str], object]

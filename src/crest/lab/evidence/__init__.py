@@ -22,6 +22,7 @@ from crest.lab.evidence.severe import SEVERE_EXPERIMENT
 from crest.lab.evidence.splitting import SPLITTING_EXPERIMENT
 from crest.lab.evidence.teaser import TEASER_EXPERIMENT
 from crest.lab.evidence.theory import THEORY_EXPERIMENT
+from crest.lab.evidence.vibration import VIBRATION_EXPERIMENT
 
 CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
@@ -44,6 +45,7 @@ CATALOG: dict[str, Experiment] = {
         SEVERE_EXPERIMENT,
         REMEDIES_EXPERIMENT,
         AUDIT_EXPERIMENT,
+        VIBRATION_EXPERIMENT,
         CONVERGENCE_EXPERIMENT,
         CONSTANTS_EXPERIMENT,
     )

@@ -8,7 +8,7 @@ READOUT_NAMES = {
     "event_window": "event window",
 }
 """Readouts whose key says too little."""
-SYSTEM_NAMES = {"gear": "SG-Drive", "impact": "Impact", "cwru": "CWRU"}
+SYSTEM_NAMES = {"gear": "SG-Drive", "impact": "Impact", "cwru": "CWRU", "hitsm": "HIT-SM"}
 ENCODER_NAMES = {
     "pointwise": "pointwise",
     "local": "convolution",

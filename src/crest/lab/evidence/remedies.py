@@ -24,6 +24,7 @@ from crest.lab.evidence.remedy_runs import (
     ModelOutcome,
     RemedyModels,
     RemedyPlace,
+    by_nuisances,
     by_spectra,
     mean_of,
     outcomes,
@@ -164,7 +165,12 @@ def _show(found: Found) -> Shown:
         for part in (ten, others)
     )
     seen = seen_ten | seen_others
-    picks = {place: picked(place, models) for place, models in seen.items()}
+    # The rule itself judges by the error with what was declared exchanged, which not all seeds have been measured by.
+    picks = {
+        place: picked(place, by_nuisances(models))
+        for place, models in (ten | others).items()
+        if place in seen
+    }
     complete = len(seen_ten) == len(TEN_PLACES) and all(
         found.complete(**place.fields) for place in TEN_PLACES
     )
@@ -187,7 +193,7 @@ def _show(found: Found) -> Shown:
             table,
             rule_table(
                 "rule",
-                "What the rule picks: attention if that reads the events, else the lowest error on exchanged backgrounds",
+                "What the rule picks: attention if offset, drift and tones do not move it, else the lowest error with these exchanged",
                 picks.values(),
             ),
             limits,
@@ -202,7 +208,8 @@ def _show(found: Found) -> Shown:
         if complete
         else (*PICK_CLAIMS, _PREDICTS, _SPECTRA_PREDICT),
         notes=(
-            "The rule sees errors on exchanged backgrounds of ID data, which need no label from the field; OOD errors stand here to judge it.",
+            "The rule sees errors on exchanged signals of ID data, which need no label from the field; OOD errors stand here to judge it.",
+            "Picks are on the seeds that were measured with nuisances exchanged; where none was yet, spectra of backgrounds take their place.",
             "Where the rule cannot tell, the model counts as left as it is.",
             "Earlier versions had other rules; docs/choices.md says what those picked and why this one took their place.",
         ),

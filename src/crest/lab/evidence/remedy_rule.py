@@ -75,7 +75,7 @@ def picked(place: RemedyPlace, models: RemedyModels) -> Picked:
 
 
 def exchanged_error(one: ModelOutcome) -> float:
-    """Error of a model on backgrounds of others."""
+    """Error of a model on spectra or backgrounds of others."""
     if one.shares.exchanged_error is None:
         raise ValueError("one must have been measured with its error on exchanged backgrounds, got None")
     return one.shares.exchanged_error

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from crest.exchange.result import Exchange, Interval
+from crest.exchange.result import Exchange
+from crest.exchange.sensitivity import Interval, Sensitivity
 from crest.exchange.settings import ExchangeSettings
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
@@ -173,6 +174,17 @@ def by_spectra(models: RemedyModels) -> RemedyModels:
     return {name: {seed: seen_by_spectra(by[seed]) for seed in shared} for name, by in models.items()}
 
 
+def by_nuisances(models: RemedyModels) -> RemedyModels:
+    """The same on the seeds that were measured with nuisances exchanged, as the rule judges; on all that have spectra if none was."""
+    seen = by_spectra(models)
+    newer = [
+        seed
+        for seed in next(iter(seen.values()), {})
+        if all(by[seed].shares.together for by in seen.values())
+    ]
+    return {name: {seed: by[seed] for seed in newer} for name, by in seen.items()} if newer else seen
+
+
 def seen_by_spectra(one: ModelOutcome) -> ModelOutcome:
     """One model in this way."""
     if one.spectral is None:
@@ -195,6 +207,7 @@ def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
             moved=_mean_known(one.moved for one in shares),
             exchanged_error=_mean_known(one.exchanged_error for one in shares),
             transient_interval=_mean_interval([one.transient_interval for one in shares]),
+            together=_mean_sensitivity([one.together for one in shares]),
         ),
     )
 
@@ -222,6 +235,22 @@ def as_exchange(shares: Shares, constant_error: float = 1.0) -> Exchange:
         constant_error=constant_error,
         moved=math.nan if shares.moved is None else shares.moved,
         moved_interval=shares.moved_interval or (math.nan, math.nan),
+        nuisances=shares.nuisances,
+        together=shares.together,
+        invariant=() if shares.together is None else _AS_MEASURED.invariant,
+    )
+
+
+def _mean_sensitivity(rows: Sequence[Sensitivity | None]) -> Sensitivity | None:
+    """The mean over seeds; None where one was not measured."""
+    known = [one for one in rows if one is not None]
+    if not known or len(known) < len(rows):
+        return None
+    interval = _mean_interval([one.moved_interval for one in known])
+    return Sensitivity(
+        moved=statistics.fmean(one.moved for one in known),
+        moved_interval=interval or (math.nan, math.nan),
+        error=_mean_known(one.error for one in known),
     )
 
 

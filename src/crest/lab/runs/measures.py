@@ -132,7 +132,10 @@ def measured_exchange(model: Model, data: Trajectories, what: What = "background
         )
     parts = {field.name: getattr(found, field.name) for field in dataclasses.fields(Shares)}
     if math.isnan(found.moved):
-        parts |= {"moved": None, "moved_interval": None}
+        parts |= {"moved": None, "moved_interval": None, "nuisances": {}, "together": None}
+    if what == "background":
+        # Measured once, with the spectra.
+        parts |= {"nuisances": {}, "together": None}
     return Shares(**parts)
 
 

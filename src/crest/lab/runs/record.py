@@ -8,7 +8,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from crest.exchange.result import Interval
+from crest.exchange.sensitivity import Interval, Sensitivity
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.spec import RunSpec
 from crest.probes import CreditMeans, DeletionCurve, Traces
@@ -49,6 +49,10 @@ class Shares:
     """The same for the background's share."""
     moved_interval: Interval | None = None
     """The same for how far the predictions move."""
+    nuisances: Mapping[str, Sensitivity] = dataclasses.field(default_factory=dict)
+    """What the exchange of each nuisance does to the predictions; none in records from before it was measured."""
+    together: Sensitivity | None = None
+    """The same for offset, drift and tones at once; None as for the nuisances."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,38 @@ class ReanchoredScore:
     """Its leave-one-out error on the training set."""
     spectral: Shares | None = None
     """The same as `exchange` with spectra alone exchanged; None in records from before it was measured."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RepairCandidate:
+    """One model of a repair: its errors on ID and OOD data, and those by which it may be judged without an OOD label."""
+
+    id: float
+    ood: float
+    expected: float
+    """With the declared nuisances exchanged."""
+    even: float | None = None
+    """Averaged evenly over target x condition; None if candidates were not judged by it."""
+    seconds: float = 0.0
+    """What it took to make and measure it."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RepairScore:
+    """A trained model after `crest.repair`, with gain, colour and rate declared too."""
+
+    pick: str
+    """What it picks if conditions are known."""
+    without: str | None
+    """What the rule picks of those that need no conditions, by the exchange; None if it cannot tell."""
+    candidates: Mapping[str, RepairCandidate]
+    """The models by name, the one that was given first."""
+    verdict: str
+    """What `crest.audit` says of the given model with conditions known."""
+    verdict_without: str
+    """What it says without."""
+    breaking: int
+    """How many ID trajectories break the tie of target and condition."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,6 +135,7 @@ class Record:
         exchange: what the prediction follows when backgrounds are exchanged (ID), where the spec asks for it.
         spectral: the same with spectra alone exchanged; None also in records from before it was measured.
         reanchored: the same encoder with CREST and a head fitted again, where the spec asks for it.
+        repaired: what `crest.repair` makes of the model, where the spec asks for it.
         attributions: what other packages show, where the spec asks for it: "integrated_gradients" (captum) and "wintsr"
             (tslens).
         macro_f1: macro-F1 per split ("id", "ood"); empty where the labels are numbers.
@@ -128,6 +165,7 @@ class Record:
     attributions: Mapping[str, Attribution] = dataclasses.field(default_factory=dict)
     macro_f1: Mapping[str, float] = dataclasses.field(default_factory=dict)
     spectral: Shares | None = None
+    repaired: RepairScore | None = None
 
     @property
     def stale(self) -> bool:

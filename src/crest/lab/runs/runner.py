@@ -25,6 +25,7 @@ from crest.lab.runs.measures import (
 )
 from crest.lab.runs.provenance import commit, peak_memory, start_measuring_memory, versions
 from crest.lab.runs.record import Look, Record
+from crest.lab.runs.repairs import measured_repair
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import fit
 from crest.probes import Credit, CreditMeans
@@ -90,6 +91,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     exchanging = {} if shares is None else {"exchange": time.perf_counter() - before}
     spectral = None if shares is None else measured_exchange(model, splits.id, "spectrum")
     again = measured_reanchored(model, splits) if "reanchor" in spec.measures else None
+    repaired = measured_repair(model, splits, spec.training, spec.seed) if "repair" in spec.measures else None
     shown = measured_attributions(model, splits.id) if "attribution" in spec.measures else {}
     if checkpoint is not None:
         save_checkpoint(checkpoint, model, spec)
@@ -117,6 +119,7 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         exchange=shares,
         spectral=spectral,
         reanchored=again,
+        repaired=repaired,
         attributions=shown,
         macro_f1=macro_f1_of_splits(model, splits),
     )

@@ -30,7 +30,7 @@ FORMAT = 1
 
 Options = Mapping[str, Any]
 
-MEASURES = ("attribution", "deletion", "exchange", "reanchor", "saliency", "traces")
+MEASURES = ("attribution", "deletion", "exchange", "reanchor", "repair", "saliency", "traces")
 """What a run measures on request beside errors, credit and budget."""
 
 _PARTS: dict[str, Mapping[str, Any]] = {
@@ -68,7 +68,7 @@ class RunSpec:
         schedule: the encoder's unless given.
         observe_every: epochs between looks at errors and credit during training; 0 for none.
         measures: what else is measured, of `MEASURES`: the harm of deleting steps, what the prediction follows when
-            backgrounds are exchanged, the same model re-anchored, where the input gradient is and where the attributions
+            backgrounds are exchanged, the same model re-anchored, what a repair makes of it, where the input gradient is and where the attributions
             of other packages are, some trajectories step by step.
 
     Example:
@@ -100,10 +100,16 @@ class RunSpec:
         for measure in self.measures:
             require_choice("measures", measure, MEASURES)
         object.__setattr__(self, "measures", tuple(sorted(set(self.measures))))
-        if self.readout in REFERENCES and {"attribution", "exchange", "reanchor"} & set(self.measures):
+        if self.readout in REFERENCES and {"attribution", "exchange", "reanchor", "repair"} & set(
+            self.measures
+        ):
             raise ValueError(
-                f"measures must be without attribution, exchange and reanchor for {self.readout}, which sees the events: "
+                f"measures must be without attribution, exchange, reanchor and repair for {self.readout}, which sees the events: "
                 "nobody knows them in a signal that was changed"
+            )
+        if "repair" in self.measures and not (self.system == "hitsm" or self.system_options.get("condition")):
+            raise ValueError(
+                f"measures must be without repair for {self.system}, whose trajectories have no operating condition"
             )
         require_fields(self, "be a whole number, 0 or more", "seed", "observe_every")
         # Written out, so that a record says what was done even when the encoder's schedule changes.
@@ -184,12 +190,20 @@ class RunSpec:
 
     def model_for(self, training: Trajectories) -> Model:
         """The untrained model for these training data."""
-        channels, budget = training.x.shape[2], None
-        if asks_for_signals(self.readout_options):
+        channels, budget, front = training.x.shape[2], None, self._front()
+        calibrate = getattr(front, "calibrate", None)
+        if calibrate is not None or asks_for_signals(self.readout_options):
             signals = torch.as_tensor(training.x, dtype=torch.float32)
-            signals = self._front()(Standardize(channels).fit(signals)(signals))
-            budget = signal_budget(signals, config=crest_constants(self.readout_options.get("config")))
-        return self.model(channels, len(training.classes) or 1, budget=budget)
+            signals = Standardize(channels).fit(signals)(signals)
+            if calibrate is not None:
+                calibrate(signals)
+            if asks_for_signals(self.readout_options):
+                config = crest_constants(self.readout_options.get("config"))
+                budget = signal_budget(front(signals), config=config)
+        model = self.model(channels, len(training.classes) or 1, budget=budget)
+        if calibrate is not None:
+            model.front = front
+        return model
 
     def model(self, channels: int, outputs: int = 1, *, budget: float | None = None) -> Model:
         """The untrained model.
@@ -231,7 +245,7 @@ class RunSpec:
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of the classes of its labels, and its errors are then error rates; none where labels are numbers."""
-        found = make_system(self.system, self.regime, **self.system_options).classes
+        found = getattr(make_system(self.system, self.regime, **self.system_options), "classes", ())
         # Of recordings, True, False and None say how to find the names.
         return tuple(found) if isinstance(found, list | tuple) else ()
 

@@ -14,6 +14,7 @@ from crest._base.arguments import require_choice, require_known
 from crest._base.doors import door
 from crest.lab.systems.cwru import CwruSystem
 from crest.lab.systems.gear import GearSystem
+from crest.lab.systems.hitsm import HitsmSystem
 from crest.lab.systems.impact import ImpactSystem
 from crest.lab.systems.recordings import RecordingsSystem
 
@@ -81,6 +82,7 @@ SYSTEMS: dict[str, type[GearSystem] | type[ImpactSystem] | type[CwruSystem]] = {
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     **REGIMES,
     "cwru": {"default": {}, "bearing": {"split": "bearing"}},
+    "hitsm": {"default": {}, "untied": {"tie": 1 / 3}},
 }
 """Named settings of every system: the simulators' regimes, and what the bearings' split holds out."""
 
@@ -88,14 +90,14 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
 @door
 def make_system(
     system: str, setting: str = "default", **changes: Any
-) -> GearSystem | ImpactSystem | CwruSystem | RecordingsSystem:
+) -> GearSystem | ImpactSystem | CwruSystem | HitsmSystem | RecordingsSystem:
     """The system in a named setting, with further changes of its parameters. `recordings` are one's own.
 
     Example:
         >>> make_system("gear", "coarse_mesh", teeth=20).teeth
         20
     """
-    kinds = {**SYSTEMS, "recordings": RecordingsSystem}
+    kinds = {**SYSTEMS, "hitsm": HitsmSystem, "recordings": RecordingsSystem}
     settings = SETTINGS.get(system, {"default": {}})
     require_choice("system", system, kinds)
     require_choice(f"regime of {system}", setting, settings)

@@ -1,0 +1,68 @@
+"""A repair as a run measures it: on trajectories with a condition that is tied to the target."""
+
+import numpy as np
+import pytest
+import torch
+
+from crest.lab.model import make_model
+from crest.lab.runs.repairs import DECLARED, measured_repair, train_further
+from crest.lab.runs.spec import RunSpec
+from crest.lab.training import Schedule
+from crest.recordings import Splits, Trajectories
+
+SCHEDULE = Schedule(epochs=1, batch=16)
+
+
+def tied(count: int, seed: int, *, conditions: bool = True) -> Trajectories:
+    """Bursts whose size is the target, on noise whose gain is that of the condition, which the target tells for most."""
+    numbers = np.random.default_rng(seed)
+    sizes = numbers.integers(0, 2, count)
+    speeds = np.where(numbers.random(count) < 0.8, sizes, 1 - sizes)
+    x = (0.1 + 0.4 * speeds)[:, None, None] * numbers.standard_normal((count, 64, 1))
+    x[:, 30:34, 0] += 1.0 + sizes[:, None]
+    return Trajectories(
+        x=x.astype(np.float32), y=sizes.astype(np.float64), events=None, proxy=None, sample_rate=1.0, channels=("a",),
+        source="made up", extra={"condition": speeds.astype(str)} if conditions else {},
+    )  # fmt: skip
+
+
+def splits(*, conditions: bool = True) -> Splits:
+    return Splits(**{
+        name: tied(48, seed, conditions=conditions) for seed, name in enumerate(("train", "id", "ood"), 1000)
+    })  # fmt: skip
+
+
+@pytest.mark.slow
+def test_picks_and_errors_of_every_candidate_are_there() -> None:
+    torch.manual_seed(1000)
+    model = make_model("cnn", "mean", 1).eval()
+    found = measured_repair(model, splits(), SCHEDULE, 1000)
+    assert found.pick in found.candidates
+    assert found.without is None or found.without in found.candidates
+    assert not (found.without or "").startswith("balanced")
+    assert any(name.startswith("balanced") for name in found.candidates)
+    assert all(one.even is not None and one.ood > 0 for one in found.candidates.values())
+    assert found.breaking >= 4
+
+
+def test_without_conditions_there_is_nothing_to_measure() -> None:
+    with pytest.raises(ValueError, match="data must have conditions"):
+        measured_repair(make_model("cnn", "mean", 1).eval(), splits(conditions=False), SCHEDULE, 1000)
+
+
+def test_a_spec_asks_for_it_only_where_there_are_conditions() -> None:
+    with pytest.raises(ValueError, match="measures must be without repair for gear"):
+        RunSpec(system="gear", readout="mean", seed=1000, measures=("repair",))
+
+
+def test_training_goes_on_from_the_weights_that_are_there() -> None:
+    torch.manual_seed(1000)
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(8, 1), torch.nn.Flatten(0))
+    x, y = torch.randn(32, 8, 1), torch.randn(32)
+    before = float((model(x) - y).square().mean())
+    train_further(model, [(x, y)], schedule=Schedule(epochs=50))
+    assert float((model(x) - y).square().mean()) < before
+
+
+def test_what_is_declared_is_all_that_a_speed_changes() -> None:
+    assert set(DECLARED) == {"offset", "drift", "tones", "gain", "colour", "rate"}
