@@ -1,7 +1,7 @@
 """The model of docs/audit.md, as anybody might write it: python docs/examples/audited_cnn.py FOLDER.
 
 A strided CNN with average pooling, trained on the recordings of docs/examples/make_recordings.py at low speed. Writes its
-weights to FOLDER/model.safetensors.
+weights to FOLDER/model.safetensors, and the rows of the table that it was trained on to FOLDER/slow.csv.
 """
 
 import sys
@@ -55,6 +55,9 @@ def main(folder: Path) -> None:
         optimiser.step()
     print(f"trained on {len(x)} windows, RMSE {error.item() ** 0.5:.3f} of labels that vary by {y.std():.3f}")
     safetensors.torch.save_file(model.state_dict(), folder / "model.safetensors")
+    lines = (folder / "table.csv").read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if not line.startswith("fast")]
+    (folder / "slow.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
