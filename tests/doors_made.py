@@ -26,12 +26,14 @@ MODULES = (
     "crest.probes",
     "crest.theory",
     "crest.background",
+    "crest.nuisances",
     "crest.readouts",
     "crest.remedies",
     "crest.lab.systems",
     "crest.recordings",
     "crest.readouts.fast",
     "crest._audit",
+    "crest._cues",
     "crest._repair",
     "crest.strangers",
     "crest._audit",
@@ -49,7 +51,7 @@ MORE = {
 """Public names that no list of public names has, since they need more than torch, and what reads files of results."""
 
 RESULTS = {
-    "Audit", "Choice", "Core", "Credit", "CreditMeans", "DeletionCurve", "Errors", "Exchange", "MeasuredModel", "PooledMeans",
+    "Audit", "Choice", "Core", "Credit", "CreditMeans", "Cue", "Cues", "DeletionCurve", "Errors", "Exchange", "MeasuredModel", "PooledMeans",
     "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Risks", "Separated", "Trace", "Traces", "TriedBudget",
     "TwoChannelSample", "WatchedEpoch", "WithFront",
 }  # fmt: skip
@@ -213,6 +215,10 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             "conditions": [0, 0, 0, 1, 1, 1], "channels_first": False, "keys": None, "answer": taken,
             "exchange": SETTINGS,
         },
+        "cues": {
+            "x": series(8), "y": torch.rand(8), "conditions": [0, 0, 0, 0, 1, 1, 1, 1], "groups": [0, 1, 2, 3] * 2,
+            "mask": torch.arange(24).expand(8, 24) < 20, "classes": False, "channels_first": False, "bootstrap": 10, "seed": 0,
+        },
         "Watch": {"model": reads, "batches": [(series(), torch.rand(6))], **watched},
         "LightningWatch": {"model": "net", "batches": [(series(), torch.rand(6))], **watched},
         "repair": {
@@ -276,7 +282,29 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             **slow, "kind": "slow", "probability": 0.5, "sigma": 2.0, "generator": torch.Generator(),
         },
         "ExchangeBackground": {**fields_of(crest.ExchangeBackground), "generator": torch.Generator()},
-        "Remedy": {"sentence": "It does.", "front": crest.HighPass, "usual": True, "measured": False, "key": "mine"},
+        "Remedy": {
+            "sentence": "It does.", "front": crest.HighPass, "balanced": False, "against": ("gain",), "usual": True,
+            "measured": False, "key": "mine",
+        },
+        "Standardise": fields_of(crest.remedies.Standardise),
+        "Whiten": fields_of(crest.remedies.Whiten),
+        "Envelope": {**fields_of(crest.remedies.Envelope), "band": (100.0, 200.0), "sample_rate": 1000.0},
+        "ExchangeNuisances": {**fields_of(crest.remedies.ExchangeNuisances), "generator": torch.Generator()},
+        "Stretch": {**fields_of(crest.remedies.Stretch), "generator": torch.Generator()},
+        "Chain": {
+            "changes": [crest.JitterLevel(), crest.remedies.Stretch()], "generator": torch.Generator(), "channels_first": False,
+        },
+        "balanced_batches": {
+            "batches": [(series(), torch.rand(6))], "weights": torch.ones(6), "keys": ("x", "y", "mask"), "seed": 0,
+        },
+        "fitting_remedies": {"nuisances": ["gain", "colour"], "conditions": True},
+        "SeparatedSignals": {**slow, "sigma": 2.0},
+        "exchange": {"x": series(), "donors": series() + 1, "names": "gain+colour", "mask": mask(), "donor_mask": mask()},
+        "remove": {"x": series(), "names": ["offset", "gain"], "mask": mask()},
+        "nuisances_of": {"names": ["gain"], "argument": "names"},
+        "sigma_of": {"cutoff": 1.0, "sample_rate": 100.0},
+        "stretched": {**slow, "factor": 2.0},
+        "steady_tones": {**slow, "tones": 2},
         "HighPass": fields_of(crest.HighPass),
         "JitterLevel": {**fields_of(crest.JitterLevel), "generator": torch.Generator()},
         "Collation": {"augmentation": crest.JitterLevel(), "collate_fn": list, "key": "0", "mask": None},

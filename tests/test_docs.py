@@ -138,8 +138,8 @@ def test_the_audited_network_is_found_to_read_the_background(tmp_path: Path) -> 
     result = subprocess.run(
         [sys.executable, "-m", "crest", *words], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert result.stdout.startswith("Audit of 128 trajectories: background")
-    assert "fast" in result.stdout
+    assert result.stdout.startswith("Audit of 96 trajectories: background")
+    assert "slow" in result.stdout
     assert (tmp_path / "audit.html").stat().st_size > 1e6
 
 

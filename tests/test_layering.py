@@ -11,9 +11,9 @@ import crest
 from places import ROOT, SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
-STANDS_ON = {"_base", "background"}
+STANDS_ON = {"_base", "background", "nuisances"}
 INSIDE = STANDS_ON | {"readouts", "probes", "exchange"}
-PRODUCT = INSIDE | {"theory", "recordings", "strangers", "remedies", "_pages", "_audit", "_repair"}
+PRODUCT = INSIDE | {"theory", "recordings", "strangers", "remedies", "_pages", "_audit", "_repair", "_cues"}
 MODELS = PRODUCT | {
     "lab.own_code", "lab.study_keys", "lab.systems", "lab.ablations", "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies",
     "lab.training",
@@ -21,6 +21,7 @@ MODELS = PRODUCT | {
 ALLOWED = {
     "_base": set(),
     "background": {"_base"},
+    "nuisances": {"_base", "background"},
     "readouts": STANDS_ON,
     "probes": STANDS_ON,
     "exchange": STANDS_ON | {"probes"},
@@ -29,8 +30,9 @@ ALLOWED = {
     "strangers": STANDS_ON | {"readouts", "probes"},
     "remedies": STANDS_ON | {"readouts", "probes", "strangers"},
     "_pages": STANDS_ON | {"probes"},
-    "_audit": INSIDE | {"strangers", "_pages"},
+    "_audit": INSIDE | {"strangers", "_pages", "_cues"},
     "_repair": INSIDE | {"strangers", "remedies"},
+    "_cues": INSIDE | {"remedies"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.own_code": set(),
