@@ -26,7 +26,8 @@ def measured(moved: float, width: float = 0.05, **more: Any) -> Exchange:
         "transient": 0.3, "background": 0.7, "interaction": 0.0, "transient_interval": (0.2, 0.4),
         "background_interval": (0.6, 0.8), "interaction_interval": (0.0, 0.0), "background_alone": 0.5, "kind": "core",
         "trajectories": 128, "moved": 1.0, "moved_interval": (0.9, 1.1), "invariant": DECLARED,
-        "together": row(moved, width), "nuisances": {"offset": row(moved), "drift": row(0.0), "gain": row(0.1)},
+        "together": row(moved, width),
+        "nuisances": {"offset": row(moved), "drift": row(0.0), "tones": row(0.0), "gain": row(0.1)},
     }  # fmt: skip
     return Exchange(**{**fields, **more})
 
@@ -58,25 +59,68 @@ def finding(exchange: Exchange, **more: Any) -> Finding:
     ("moved", "width", "verdict"),
     [
         (0.0, 0.0, "events"),
-        (0.3, 0.1, "events"),
-        (0.3, 0.16, "unclear"),
-        (0.45, 0.01, "unclear"),
-        (0.6, 0.16, "unclear"),
-        (0.6, 0.1, "background"),
+        (0.3, 0.09, "events"),
+        (0.3, 0.11, "unclear"),
+        (0.4, 0.01, "unclear"),
+        (0.55, 0.16, "unclear"),
+        (0.55, 0.1, "background"),
         (1.4, 0.3, "background"),
     ],
 )
 def test_the_whole_interval_must_be_on_one_side_of_the_limit(
     moved: float, width: float, verdict: AuditVerdict
 ) -> None:
-    assert MOVES == 0.45
-    exchange = measured(moved, width)
+    assert MOVES == 0.4
+    exchange = measured(moved, width, transient=0.75, background=0.25, transient_interval=(0.65, 0.85))
     assert exchange.verdict == verdict
     one = finding(exchange)
     assert one.verdict == verdict
-    assert any("The limit of 0.45 lies in this interval" in why for why in one.reasons) == (
+    assert any("The limit of 0.4 lies in this interval: more" in why for why in one.reasons) == (
         verdict == "unclear"
     )
+
+
+@pytest.mark.parametrize(
+    ("transient", "colour", "declared", "verdict"),
+    [
+        (0.9, 0.0, DECLARED, "events"),
+        (0.9, 1.0, DECLARED, "events"),
+        (0.6, 0.0, DECLARED, "background"),
+        (0.6, 0.19, DECLARED, "background"),
+        # The surroundings that were exchanged hold the colour, which may be the fault.
+        (0.6, 0.2, DECLARED, "unclear"),
+        (0.6, 1.0, (*DECLARED, "colour"), "background"),
+    ],
+)
+def test_the_surroundings_decide_if_the_limit_lies_in_the_interval(
+    transient: float, colour: float, declared: tuple[str, ...], verdict: AuditVerdict
+) -> None:
+    nuisances = {"offset": row(0.4), "drift": row(0.0), "tones": row(0.0), "colour": row(colour)}
+    exchange = measured(
+        0.4,
+        transient=transient,
+        background=1 - transient,
+        transient_interval=(transient - 0.05, transient + 0.05),
+        nuisances=nuisances,
+        invariant=declared,
+    )
+    assert exchange.verdict == verdict
+    one = finding(exchange)
+    assert one.verdict == verdict
+    told = f"so the exchange of the surroundings decides: {transient:.0%} of the predictions' variance"
+    assert any(told in why for why in one.reasons) == (verdict != "unclear")
+
+
+def test_what_could_not_be_exchanged_is_no_clean_bill_of_health() -> None:
+    nothing = row(math.nan, 0.0)
+    exchange = measured(0.0, together=nothing, nuisances={"offset": row(1.0)}, invariant=("tones",))
+    one = finding(exchange)
+    assert (exchange.verdict, one.verdict) == ("unclear", "unclear")
+    assert (
+        one.reasons[0]
+        == "Nothing that was declared could be exchanged. The signals have no tones to exchange."
+    )
+    assert "Leave the model as it is" not in one.advice[0]
 
 
 @pytest.mark.parametrize(
@@ -112,9 +156,12 @@ def test_the_first_reason_says_what_was_declared_and_what_moves_alone() -> None:
     first = finding(exchange).reasons[0]
     assert first == (
         "Exchanged between trajectories, offset, drift and tones move the predictions by 1.20 standard deviations (1.15 to "
-        "1.25; the limit is 0.45). The error is then 0.8: expect it once they no longer follow the target. Alone: offset 1.20."
+        "1.25; the limit is 0.4). The error is then 0.8: expect it once they no longer follow the target. Alone: offset 1.20."
     )
     assert "Alone" not in finding(measured(0.1)).reasons[0]
+    absent = measured(1.2, nuisances={"offset": row(1.2), "drift": row(0.0)})
+    assert "offset and drift move" in finding(absent).reasons[0]
+    assert finding(absent).reasons[0].endswith("The signals have no tones to exchange.")
     assert finding(by_shares(0.9, 0.05)).reasons[0].startswith("Nothing was declared")
 
 

@@ -68,8 +68,7 @@ def found(evidence: Evidence) -> Finding:
     if failing:
         verdict = "unclear"
     reasons += failing
-    if not failing and direct is None and verdict == "unclear" and exchange.varies:
-        reasons.append(f"The limit of {MOVES:g} lies in this interval: more trajectories may tell.")
+    reasons += _limit_words(exchange, verdict) if not failing and direct is None else []
     reasons += _undeclared_words(exchange)
     reasons += _beside(evidence)
     return Finding(verdict=verdict, reasons=tuple(reasons), advice=_advice(verdict, evidence))
@@ -104,7 +103,11 @@ def _declared_words(exchange: Exchange) -> str:
         return "The predictions do not vary: they follow nothing."
     if exchange.together is None or not exchange.invariant:
         return "Nothing was declared that the predictions must not depend on: pass invariant=."
-    one, names = exchange.together, _listed(exchange.invariant)
+    missing = f" The signals have no {_listed(exchange.absent)} to exchange." if exchange.absent else ""
+    present = [name for name in exchange.invariant if name not in exchange.absent]
+    if not present:
+        return f"Nothing that was declared could be exchanged.{missing}"
+    one, names = exchange.together, _listed(present)
     low, high = one.moved_interval
     words = (
         f"Exchanged between trajectories, {names} move the predictions by {one.moved:.2f} standard deviations ({low:.2f} to "
@@ -117,7 +120,22 @@ def _declared_words(exchange: Exchange) -> str:
         words += (
             " Alone: " + ", ".join(f"{name} {exchange.nuisances[name].moved:.2f}" for name in movers) + "."
         )
-    return words
+    return words + missing
+
+
+def _limit_words(exchange: Exchange, verdict: AuditVerdict) -> list[str]:
+    """What decides if the limit lies in the interval of how far the declared nuisances move the predictions."""
+    if exchange.together is None or not exchange.varies:
+        return []
+    low, high = exchange.together.moved_interval
+    if not low < MOVES <= high:
+        return []
+    if verdict == "unclear":
+        return [f"The limit of {MOVES:g} lies in this interval: more trajectories may tell."]
+    return [
+        f"The limit of {MOVES:g} lies in this interval, so the exchange of the surroundings decides: {exchange.transient:.0%} of the "
+        "predictions' variance follows the transient."
+    ]
 
 
 def _undeclared_words(exchange: Exchange) -> list[str]:
