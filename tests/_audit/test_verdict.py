@@ -156,7 +156,7 @@ def test_the_first_reason_says_what_was_declared_and_what_moves_alone() -> None:
     first = finding(exchange).reasons[0]
     assert first == (
         "Exchanged between trajectories, offset, drift and tones move the predictions by 1.20 standard deviations (1.15 to "
-        "1.25; the limit is 0.4). The error is then 0.8: expect it once they no longer follow the target. Alone: offset 1.20."
+        "1.25; the limit is 0.4). The error is then 0.8: expect it if they stop following the target and nothing else changes. Alone: offset 1.20."
     )
     assert "Alone" not in finding(measured(0.1)).reasons[0]
     absent = measured(1.2, nuisances={"offset": row(1.2), "drift": row(0.0)})
@@ -249,11 +249,38 @@ def test_too_few_no_tie_and_none_that_breaks_it_are_told() -> None:
     moved = measured(1.2, constant_error=1.0)
     few = finding(moved, tie=tie(3, 0.1))
     assert few.verdict == "background"
-    assert few.reasons[2].endswith("too few to decide by; more of them would settle it.")
+    assert few.reasons[2].endswith("That does not decide; more of them would settle it.")
     none = finding(moved, tie=tie(0, None))
     assert none.reasons[1].endswith("No trajectory breaks the tie; a few that do would settle it.")
     loose = finding(moved, tie=tie(0, None, tied=False))
     assert loose.reasons[1] == "Target and condition are not tied in these data (Cramér's V 0.10)."
+
+
+@pytest.mark.parametrize(("moved", "verdict"), [(1.2, "background"), (0.1, "unclear")])
+def test_breaking_trajectories_that_leave_it_open_lift_no_alarm_and_clear_nothing(
+    moved: float, verdict: AuditVerdict
+) -> None:
+    between = tie(8, 0.5)
+    assert between.verdict(1.0) == "unclear"
+    one = finding(measured(moved, constant_error=1.0), tie=between)
+    assert one.verdict == verdict
+    assert not any("and decides" in why for why in one.reasons)
+    assert one.reasons[2].endswith("That does not decide; more of them would settle it.")
+
+
+def test_nothing_decides_about_a_model_that_has_not_learnt() -> None:
+    one = finding(measured(1.2, constant_error=1.0), tie=tie(8, 1.5), error=0.95)
+    assert one.verdict == "unclear"
+    assert not any("and decides" in why for why in one.reasons)
+
+
+def test_without_conditions_what_was_not_declared_is_asked_for() -> None:
+    loud = measured(0.1, nuisances={"offset": row(0.0), "gain": row(0.9), "rate": row(0.5)})
+    first, second = finding(loud).advice
+    assert first == "Leave the model as it is if gain and rate may move it: what was declared does not."
+    assert "pass it as conditions=" in second
+    known = finding(loud, tie=tie(8, 0.1))
+    assert known.advice == ("Leave the model as it is: what was declared does not move it.",)
 
 
 # -- reasons beside, and advice
@@ -267,10 +294,10 @@ def test_reasons_beside_follow_what_was_measured() -> None:
         preprocessed="look standardised window by window",
     )
     said = "\n".join(one.reasons)
-    assert "30% of the credit is on the most transient 10% of the steps: 3.0 times" in said
+    assert "30% of the credit is on the core, the most transient 10% of the steps: 3.0 times" in said
     assert "by 0.20 standard deviations; removing as many other steps shifts them by 0.10" in said
     assert "The inputs look standardised window by window: what was taken off" in said
-    assert "30% of the predictions' variance follows the transient (20% to 40%), 70% the surroundings" in said
+    assert "30% of the predictions' variance follows the core (20% to 40%), 70% the surroundings" in said
     bare = "\n".join(finding(measured(1.2)).reasons)
     for word in ("credit", "Removing", "The inputs"):
         assert word not in bare
@@ -306,7 +333,7 @@ def test_the_advice_is_against_what_moves_it_most(mover: str, words: tuple[str, 
     )
     for more in ("", "channels_first=True"):
         first = finding(exchange, channels_first=bool(more)).advice[0]
-        assert first.startswith(f"{mover.capitalize()} moves it most.")
+        assert first.startswith(f"{mover.capitalize()} move{'' if mover == 'tones' else 's'} it most.")
         assert first.endswith("train the model again.")
         assert first.count("channels_first=True") == (first.count("crest.") if more else 0)
         if not more:

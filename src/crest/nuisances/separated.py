@@ -135,7 +135,11 @@ def _crossed(names: Collection[str], own: _Parts, donor: _Parts, factor: Tensor)
     if "colour" in names:
         fast = with_colour(fast, donor.fast)
     if "gain" in names:
-        fast = fast * _louder(donor.gain, own.gain)
+        louder = _louder(donor.gain, own.gain)
+        fast = fast * louder
+        if "drift" not in names:
+            # All that varies is louder, not what is fast alone: a drift that stayed would be another drift beside it.
+            made = made + own.drift * (louder - 1)
     if fast is not own.fast:
         made = made + (fast - own.fast)
     return stretched(made, factor) if "rate" in names else made
@@ -278,7 +282,7 @@ _NEEDS = {
     "offset": ("offset",),
     "drift": ("drift",),
     "tones": ("tones", "gain"),
-    "gain": ("gain",),
+    "gain": ("gain", "drift"),
     "colour": ("fast",),
     "rate": (),
     "surroundings": ("around",),
