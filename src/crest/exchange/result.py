@@ -94,6 +94,10 @@ class Exchange:
         on, background below. It cannot speak for the background if the colour, which is exchanged with the surroundings too, was not
         declared and moves the prediction. What is left is unclear, as are predictions that do not vary.
         """
+        return self.verdict_at(MOVES)
+
+    def verdict_at(self, limit: float) -> AuditVerdict:
+        """The verdict with another limit than `MOVES`: `crest report calibration` shows what the limit was set by."""
         if not self.varies:
             return "unclear"
         if self.together is None:
@@ -101,8 +105,8 @@ class Exchange:
         if math.isnan(self.together.moved):
             return "unclear"
         low, high = self.together.moved_interval
-        if high < MOVES or low >= MOVES:
-            return "events" if high < MOVES else "background"
+        if high < limit or low >= limit:
+            return "events" if high < limit else "background"
         colour = self.nuisances.get("colour")
         coloured = colour is not None and "colour" not in self.invariant and colour.moved >= FELT
         said = self._verdict_by_share
