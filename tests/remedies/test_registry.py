@@ -34,6 +34,7 @@ def test_names_are_looked_up() -> None:
     assert remedies_of(["CREST", "CREST"]) == {"CREST": REMEDIES["CREST"]}
     assert remedies_of(dict(REMEDIES)) == REMEDIES
     assert remedies_of({"mine": "exchange"}) == {"mine": REMEDIES["exchange"]}
+    assert remedies_of({"mine": "high-pass"})["mine"].front_name == "high-pass"
 
 
 def test_every_form_of_ones_own() -> None:

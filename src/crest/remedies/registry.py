@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -146,7 +147,9 @@ def _own(name: object, value: Any, argument: str) -> Remedy:
             f"{argument} must have new names for your own remedies, got {name!r}, which is a known one"
         )
     if isinstance(value, Remedy):
-        return value
+        # Found here: the maker of a front is another object once it was sent to a process.
+        known = [known for known, one in REMEDIES.items() if one.front is value.front is not None]
+        return replace(value, front_name=known[0]) if known and name not in REMEDIES else value
     front, change = value if isinstance(value, tuple) and len(value) == 2 else _sides(value)
     if not (isinstance(front, nn.Module | None) and (change is None or callable(change))) or front is change:
         raise ValueError(
