@@ -18,7 +18,7 @@ from crest._repair.fitting import NOTHING_MOVES, fitting
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired, control_note
 from crest._repair.telling import telling
-from crest._repair.trying import told_numbers, tried
+from crest._repair.trying import in_numbers, in_words, tried
 from crest._repair.workshop import Fit, TriedModel, Workshop, measured
 from crest.exchange.candidates import Choice
 from crest.exchange.rule import choose
@@ -162,8 +162,8 @@ def repair(
             remedies = fitting(plain.row.exchange, known=weights is not None, judged=tie is not None)
             notes += [] if remedies else [NOTHING_MOVES]
         wanted = _wanted(remedies, fit)
-        with telling(tell, len(wanted)) as say:
-            told_numbers(say, AS_IT_IS, plain)
+        with telling(tell, sum(workshop.lacks(one) is None for one in wanted.values())) as say:
+            say("given", AS_IT_IS, in_numbers(plain))
             candidates, skipped = tried(workshop, wanted, yardstick, say, jobs)
         candidates = {AS_IT_IS: plain, **candidates}
         choice = ruled({name: one.row for name, one in candidates.items()})
@@ -202,7 +202,7 @@ def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit |
     try:
         return copy.deepcopy(model).eval()
     except (RuntimeError, TypeError) as error:
-        raise ValueError(f"model must be one that copy.deepcopy can copy: {_words(error)}") from error
+        raise ValueError(f"model must be one that copy.deepcopy can copy: {in_words(error)}") from error
 
 
 def _wanted(remedies: Sequence[str] | Mapping[str, Any], fit: Fit | None) -> dict[str, Remedy]:
@@ -242,11 +242,6 @@ def _sentence(note: str) -> str:
     return note[0].upper() + note[1:]
 
 
-def _words(failed: Exception) -> str:
-    """An exception on one line."""
-    return " ".join(f"{type(failed).__name__}: {failed}".split())
-
-
 def _with_field(
     tried: Mapping[str, TriedModel], yardstick: Yardstick, place: Batch | None, notes: list[str]
 ) -> dict[str, MeasuredModel]:
@@ -259,6 +254,6 @@ def _with_field(
             error = yardstick.error_on(one.model, place)
         except Exception as failed:
             error = math.nan
-            notes.append(f"In the field {name} failed: {_words(failed)}")
+            notes.append(f"In the field {name} failed: {in_words(failed)}")
         rows[name] = replace(one.row, field_error=error)
     return rows
