@@ -84,7 +84,8 @@ def repair(
             drift and tones. Add "gain", "colour" or "rate" if your physics says that they do not tell the target.
         conditions: (N,), the operating condition of each trajectory of `train_batches`, in their order, or several columns by
             name; with `validation`, a pair: of `train_batches` and of `validation`. Sampling can then be balanced, and where
-            four held-out trajectories or more break the tie of target and condition, candidates are judged by these.
+            four held-out trajectories or more break the tie of target and condition, candidates are judged by these. So they
+            are by a validation without the tie that training has.
         field: batches of another operating condition, with labels, if there are any. Their errors are shown. Nothing is
             chosen by them.
         channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.
@@ -94,9 +95,9 @@ def repair(
         exchange: how candidates are tested. Its seed is also that of what is held out, of changed batches and of torch's
             state in `fit`.
         jobs: how many candidates are trained at a time, each in a process with its share of torch's threads. Needs joblib.
-            With as many threads, results are the same as one after the other.
-        tell: called with a sentence as each candidate begins and ends, such as `print`; or True for a progress bar, which needs
-            the lab extra.
+            With as many threads, results are the same as one after the other. The processes end with the call.
+        tell: called with a sentence as each candidate begins and ends, such as `print`; or True for a progress bar, or these
+            sentences where standard error is no terminal, which needs the lab extra.
 
     Example:
         >>> import torch
