@@ -229,7 +229,9 @@ def _judged(
             holds=alarms <= 0.1 * len(models),
             partly=alarms <= 0.2 * len(models),
             bar="one in ten",
-        ),
+        )
+        if models
+        else _CALM,
         _NOT_WORSE.judged(
             f"worst: {percent(worst - 1, 1)}",
             holds=worst <= 1.05,
@@ -243,16 +245,24 @@ def _judged(
 def _show(found: Found) -> Shown:
     rows, holding = _tied(found), _holding(found)
     models = _calm(holding)
-    # Every declared run, each measured with nuisances exchanged.
-    whole = found.complete() and len(rows) == len(FIVE) and len(models) == len(holding) > 0
+    # Records from before nuisances were exchanged have no verdict: the claim about all of them waits.
+    older = len(holding) - len(models)
+    whole = found.complete() and len(rows) == len(FIVE)
     return Shown(
         tables=(
             *((_repair_table(rows), _candidate_table(rows)) if rows else ()),
             *((_calm_table(models),) if models else ()),
         ),
         charts=(_chart(rows),) if rows else (),
-        claims=_judged(rows, models) if whole else (_KNOWN, _UNKNOWN, _CALM, _NOT_WORSE),
+        claims=_judged(rows, models if not older else ()) if whole else (_KNOWN, _UNKNOWN, _CALM, _NOT_WORSE),
         notes=(
+            *(
+                (
+                    f"{older} of {len(holding)} bearing models that hold were measured before nuisances were exchanged, and have no verdict.",
+                )
+                if older
+                else ()
+            ),
             "One bearing has each size on each race, so size and bearing are one, and the same bearings are on both sides. The three parts of "
             "a recording share no sample.",
             "No field label chooses anything: with speeds known candidates are judged by the ID windows that break the tie, without by the exchange.",
