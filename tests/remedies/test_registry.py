@@ -14,7 +14,7 @@ FITTING = {
     "standardise", "whiten", "envelope", "tone filter", "exchange of gain", "exchange of colour", "exchange of tones",
     "exchange of surroundings", "stretch", "balanced",
 }  # fmt: skip
-"""What is tried if it fits."""
+"""What is tried if it fits, and whiten, which is tried by name alone."""
 
 
 def test_what_is_tried_if_it_fits_is_no_part_of_the_kept_records() -> None:
