@@ -1,15 +1,24 @@
 """Candidates one after the other, or side by side in processes: the same candidates either way."""
 
+import contextlib
+import functools
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 import torch
 
+from crest._base.rng import set_torch_settings, torch_settings
 from crest._repair.measuring import Yardstick
 from crest._repair.workshop import FitResultError, TriedModel, Workshop
 from crest.remedies.remedy import Remedy
 
+_LOOKS = 0.5
+"""Seconds between two looks of a process at its parent."""
 _IN_FRONT = (
     ". The front is a wrapper around the model, crest.remedies.WithFront: fit must take any module, and for a "
     "LightningModule the network inside is what to repair (docs/repair.md)"
@@ -37,15 +46,44 @@ def tried(
     wanted = {name: remedy for name, remedy in remedies.items() if name not in skipped}
     started, made = time.perf_counter(), dict[str, TriedModel]()
     makers = _side_by_side if jobs > 1 and len(wanted) > 1 else _in_turn
-    for number, (name, found) in enumerate(makers(workshop, wanted, yardstick, say, jobs), 1):
-        left = _time_left(time.perf_counter() - started, number, len(wanted))
-        if isinstance(found, TriedModel):
-            made[name] = found
-            told_numbers(say, name, found, f" ({number} of {len(wanted)}{left})")
-        else:
-            skipped[name] = found
-            say(f"{name}: {found}")
+    with _ended_with_words(made), contextlib.closing(makers(workshop, wanted, yardstick, say, jobs)) as making:
+        for number, (name, found) in enumerate(making, 1):
+            left = _time_left(time.perf_counter() - started, number, len(wanted))
+            if isinstance(found, TriedModel):
+                made[name] = found
+                told_numbers(say, name, found, f" ({number} of {len(wanted)}{left})")
+            else:
+                skipped[name] = found
+                say(f"{name}: {found}")
     return {name: made[name] for name in wanted if name in made}, skipped
+
+
+@contextlib.contextmanager
+def _ended_with_words(made: Mapping[str, TriedModel]) -> Iterator[None]:
+    """If the block is ended from outside, by Ctrl-C or SIGTERM, a warning tells what was measured by then."""
+
+    def ended(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    # A handler of the user's own stays, and only the main thread can set one. Without any, Python would end at once, and no
+    # `finally` would run.
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if ours:
+        signal.signal(signal.SIGTERM, ended)
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        told: list[str] = []
+        for name, one in made.items():
+            told_numbers(told.append, name, one)
+        warnings.warn(f"repair was ended early. Measured so far: {'; '.join(told) or 'nothing'}", stacklevel=2)
+        raise
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def told_numbers(say: Callable[[str], object], name: str, one: TriedModel, more: str = "") -> None:
@@ -87,17 +125,37 @@ def _in_turn(
     yardstick: Yardstick,
     say: Callable[[str], object],
     jobs: int,  # noqa: ARG001
-) -> Iterator[tuple[str, TriedModel | str]]:
+) -> Generator[tuple[str, TriedModel | str], None, None]:
     for name, remedy in remedies.items():
         say(f"{name}: {'training' if remedy.needs_fit else 'fitting the head again'}")
         yield name, made_or_why(workshop, name, remedy, yardstick)
 
 
 def _in_process(
-    workshop: Workshop, name: str, remedy: Remedy, yardstick: Yardstick, threads: int
+    workshop: Workshop,
+    name: str,
+    remedy: Remedy,
+    yardstick: Yardstick,
+    ways: tuple[Any, ...],
+    threads: int,
+    parent: int,
 ) -> tuple[str, TriedModel | str]:
+    _end_with(parent)
+    set_torch_settings(ways)
     torch.set_num_threads(threads)
     return name, made_or_why(workshop, name, remedy, yardstick)
+
+
+@functools.cache
+def _end_with(parent: int) -> None:
+    """End this process when its parent has: joblib's processes would train on, and then wait for another call that never comes."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 def _side_by_side(
@@ -106,19 +164,23 @@ def _side_by_side(
     yardstick: Yardstick,
     say: Callable[[str], object],
     jobs: int,
-) -> Iterator[tuple[str, TriedModel | str]]:
+) -> Generator[tuple[str, TriedModel | str], None, None]:
     """In processes that joblib starts and ends: it can send functions and models that were written in a script."""
     joblib = _joblib()
     say(f"training {len(remedies)} candidates, {jobs} at a time: {', '.join(remedies)}")
     threads = max(1, torch.get_num_threads() // jobs)
     calls = (
-        joblib.delayed(_in_process)(workshop, name, remedy, yardstick, threads)
+        joblib.delayed(_in_process)(workshop, name, remedy, yardstick, torch_settings(), threads, os.getpid())
         for name, remedy in remedies.items()
     )
     # One call at a time, so that no process holds more than one candidate and its data.
-    yield from joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch=jobs, return_as="generator_unordered")(
-        calls
-    )
+    pool = joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch=jobs, return_as="generator_unordered")
+    try:
+        yield from pool(calls)
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        # joblib would wait for the candidates that are being trained.
+        joblib.externals.loky.get_reusable_executor().shutdown(wait=True, kill_workers=True)
+        raise
 
 
 def _joblib() -> Any:

@@ -16,6 +16,7 @@ from torch.utils.data import BatchSampler, Dataset, IterableDataset, SequentialS
 
 from crest._base.arguments import require
 from crest._base.arrays import valid_steps
+from crest._base.rng import undisturbed
 from crest._base.tensors import as_flags, as_per_trajectory, as_tensor, require_finite
 from crest.strangers.lengths import ORDER, mask_from
 
@@ -305,10 +306,7 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
         )
     if axes:
         steps = sorted(one.inputs.shape[axes[0]] for one in batches)
-        if batches[0].mask is None:
-            raise ValueError(
-                f"{argument} must hold windows of one length, or masks, got {steps[0]} to {steps[-1]} steps"
-            )
+        _require_steps(batches, axes[0], argument)
         padded = [_longer(one, axes[0], steps[-1], argument) for one in batches]
     else:
         padded = list(batches)
@@ -321,6 +319,34 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
         _joined(padded, "mask", argument, most) if lengths is None else mask_from(lengths, inputs, argument)
     )
     return Batch(inputs, targets, mask, tuple(map(len, batches)), batches[0].channels_first, lengths)
+
+
+def _require_steps(batches: Sequence[Batch], axis: int, argument: str) -> None:
+    """Raise a ValueError unless the axis in which inputs differ is that of time, and masks tell which steps are padding."""
+    sizes = sorted(one.inputs.shape[axis] for one in batches)
+    first = batches[0]
+    # Who says the order of the axes says which is time; so does a mask, or lengths that fit into one of the two alone.
+    known = None if first.channels_first is None else 2 if first.channels_first else 1
+    other = 3 - axis
+    if known is None and first.lengths is not None:
+        fits = [one for one in (axis, other) if int(first.lengths.max()) <= first.inputs.shape[one]]
+        known = fits[0] if len(fits) == 1 else None
+    elif known is None and first.mask is not None and first.mask.ndim == 2:
+        fits = [one for one in (axis, other) if first.mask.shape[1] == first.inputs.shape[one]]
+        known = fits[0] if len(fits) == 1 else None
+    if known == other:
+        raise ValueError(
+            f"{argument} must hold inputs of one number of channels, got {sizes[0]} to {sizes[-1]}"
+        )
+    if first.mask is None:
+        letters = "" if known else ", or of one number of channels"
+        shapes = sorted({tuple(one.inputs.shape[1:]) for one in batches})
+        raise ValueError(
+            f"{argument} must hold windows of one length, or masks{letters}, got {sizes[0]} to {sizes[-1]} steps"
+            if known
+            else f"{argument} must hold windows of one length, or masks{letters}, got inputs (B, {shapes[0][0]}, {shapes[0][1]}) and "
+            f"(B, {shapes[-1][0]}, {shapes[-1][1]})"
+        )
 
 
 def _joined(batches: Sequence[Batch], part: str, argument: str, most: int | None) -> Tensor | None:
@@ -368,13 +394,29 @@ def gathered(
     """
     require("most", most, "be a whole number, 2 or more")
     found: list[Batch] = []
-    for batch in as_batches(batches):
-        found.append(read_batch(batch, keys=keys, channels_first=channels_first))
-        if sum(map(len, found)) >= most:
-            break
+    # Even a loader that does not shuffle draws a number when it is opened.
+    with undisturbed(*generators_of(batches)):
+        for batch in as_batches(batches):
+            found.append(read_batch(batch, keys=keys, channels_first=channels_first))
+            if sum(map(len, found)) >= most:
+                break
     if not any(map(len, found)):
         raise ValueError("batches must hold at least one trajectory, got none")
     return join_batches(found, most=most)
+
+
+def generators_of(batches: Any) -> set[torch.Generator]:
+    """Those that a loader draws from, if it has its own.
+
+    Example:
+        >>> own = torch.Generator()
+        >>> generators_of(torch.utils.data.DataLoader(torch.zeros(4, 9, 1), shuffle=True, generator=own)) == {own}
+        True
+    """
+    grouped = getattr(batches, "batch_sampler", None)
+    owners = (batches, getattr(batches, "sampler", None), grouped, getattr(grouped, "sampler", None))
+    found = (getattr(owner, "generator", None) for owner in owners)
+    return {one for one in found if isinstance(one, torch.Generator)}
 
 
 def require_in_order(batches: Any) -> None:
