@@ -538,7 +538,7 @@ def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> No
     with pytest.raises(ValueError, match=r"^predictions of the model must be finite, got"):
         crest.repair(broken, TRAIN, validation=HELD_OUT, **QUICK)
     with pytest.raises(
-        ValueError, match=r"^model must give \(B,\), \(B, 1\) or logits \(B, K\), got rows of"
+        ValueError, match=r"^model must return real numbers of shape \(B,\), \(B, 1\) or \(B, K\), B = 32, got \(32, 2"
     ):
         crest.repair(nn.Sequential(nn.Conv1d(1, 2, 5)), TRAIN, validation=HELD_OUT, **QUICK)
     with pytest.raises(ValueError, match=r"^model must return a tensor, got tuple: wrap it"):

@@ -50,7 +50,7 @@ def test_a_front_that_can_be_calibrated_is_on_training_signals() -> None:
     found = workshop(network())
     found._front(lambda channels_first: Filter())
     ((signals, mask),) = seen
-    assert signals is found.first.inputs
+    assert torch.equal(signals, found.first.inputs)
     assert mask is None
     # In the layout of the model.
     rings = 0.1 * torch.randn(16, 1, 512, generator=torch.Generator().manual_seed(1000))
@@ -138,16 +138,23 @@ def trained_on(remedy: str | Remedy, batches: list[Any]) -> Iterable[Any]:
     return found._batches(REMEDIES[remedy] if isinstance(remedy, str) else remedy)
 
 
-def test_what_leaves_the_batches_alone_hands_them_on() -> None:
-    batches = [(X, Y)]
+def test_what_leaves_the_batches_alone_hands_on_copies_of_them() -> None:
+    batches = [(X, Y, ["a name"] * 32)]
     for name in ("trained longer", "AC coupling", "high-pass", "CREST"):
-        assert trained_on(name, batches) is batches
+        found = trained_on(name, batches)
+        assert len(found) == 1
+        ((x, y, names),) = found
+        assert torch.equal(x, X)
+        assert torch.equal(y, Y)
+        assert names is batches[0][2]
+        assert x.data_ptr() != X.data_ptr()
+        assert y.data_ptr() != Y.data_ptr()
 
 
 @pytest.mark.parametrize("name", ["level jitter", "exchange", "CREST + exchange"])
 def test_half_of_the_rows_change_channel_by_channel_and_labels_stay(name: str) -> None:
     ((x, y),) = list(trained_on(name, [(X, Y)]))
-    assert y is Y
+    assert torch.equal(y, Y)
     moved = x - X
     rows = moved.flatten(1).any(1)
     assert 6 <= int(rows.sum()) <= 26
@@ -172,7 +179,7 @@ def test_around_the_core_the_core_stays() -> None:
 def test_padding_stays() -> None:
     mask = (torch.arange(100) < 60).expand(32, 100)
     ((x, _, same),) = list(trained_on("exchange", [(X, Y, mask)]))
-    assert same is mask
+    assert torch.equal(same, mask)
     assert torch.equal(x[..., 60:], X[..., 60:])
     assert not torch.equal(x, X)
 
@@ -186,8 +193,8 @@ def test_a_change_of_ones_own_gets_a_mask_if_it_takes_one() -> None:
     ):
         ((x, y, same),) = trained_on(Remedy(change=lambda change=change, **_: change), [(X, Y, mask)])
         assert torch.equal(x, expected)
-        assert y is Y
-        assert same is mask
+        assert torch.equal(y, Y)
+        assert torch.equal(same, mask)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
         assert found.mask is not None
         assert found.mask[4:].tolist() == [[1, 1, 0]] * 4
         assert found.sizes == (4, 4)
-    with pytest.raises(ValueError, match=r"^batches must hold windows of one length, or masks, got 2 to 3"):
+    with pytest.raises(ValueError, match=r"^batches must hold inputs of one shape, or masks .* got \(2, 2\) and"):
         join_batches([replace(one, mask=None) for one in batches])
     with pytest.raises(ValueError, match=r"^batches must hold a mask in every batch or in none"):
         join_batches([batches[0], replace(batches[1], mask=None)])
@@ -259,7 +259,7 @@ def test_nothing_after_the_last_one_is_read() -> None:
     ("batches", "message"),
     [
         ([X, (X, Y)], "^batches must all hold the same parts"),
-        ([X, X[:, :2]], "^batches must hold windows of one length, or masks, got 2 to 3 steps"),
+        ([X, X[:, :2]], r"^batches must hold inputs of one shape, or masks .* got \(2, 2\) and \(3, 2\)"),
         ([{"x": X, "inputs": X}], "^batches must name their inputs once, got the keys inputs, x"),
         ([(X, Y, MASK, Y)], "^batches must hold .* got 4 parts"),
         ("signals", "^batches must be arrays"),

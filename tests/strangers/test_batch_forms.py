@@ -76,7 +76,7 @@ def test_joined_batches_are_channels_last_and_padded_where_they_have_masks() -> 
     assert torch.equal(first.inputs, found.inputs)
     assert torch.equal(first.targets, found.targets)
     with pytest.raises(
-        ValueError, match=r"^validation must hold windows of one length, or masks, got 3 to 5 steps"
+        ValueError, match=r"^validation must hold inputs of one shape, or masks .* got \(3, 2\) and \(5, 2\)"
     ):
         FORM.joined([short, long], "validation", channels_first=False)
     with pytest.raises(ValueError, match=r"^validation must hold a mask in every batch or in none"):

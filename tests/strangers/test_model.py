@@ -110,7 +110,7 @@ def test_a_mask_that_leaves_nothing_is_named() -> None:
 
 
 def test_answers_with_a_time_axis_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"^model must return .* got \(6, 30, 2\) .* pass answer="):
+    with pytest.raises(ValueError, match=r"^model must return .* got \(6, 30, 2\): pass answer="):
         StrangerModel(lambda x: x).predictions(Batch(X))
 
 

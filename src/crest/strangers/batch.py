@@ -322,30 +322,25 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
 
 
 def _require_steps(batches: Sequence[Batch], axis: int, argument: str) -> None:
-    """Raise a ValueError unless the axis in which inputs differ is that of time, and masks tell which steps are padding."""
-    sizes = sorted(one.inputs.shape[axis] for one in batches)
-    first = batches[0]
-    # Who says the order of the axes says which is time; so does a mask, or lengths that fit into one of the two alone.
-    known = None if first.channels_first is None else 2 if first.channels_first else 1
-    other = 3 - axis
-    if known is None and first.lengths is not None:
-        fits = [one for one in (axis, other) if int(first.lengths.max()) <= first.inputs.shape[one]]
-        known = fits[0] if len(fits) == 1 else None
-    elif known is None and first.mask is not None and first.mask.ndim == 2:
-        fits = [one for one in (axis, other) if first.mask.shape[1] == first.inputs.shape[one]]
-        known = fits[0] if len(fits) == 1 else None
-    if known == other:
+    """Raise a ValueError unless the axis in which inputs differ may be that of time, and masks tell which steps are padding."""
+    first, shapes = batches[0], sorted({tuple(one.inputs.shape[1:]) for one in batches})
+    # Which axis is time is told by whoever knows the order of the axes, by a mask, or by lengths that fit into one of them alone.
+    times = {1, 2} if first.channels_first is None else {1 + first.channels_first}
+    if first.lengths is not None:
+        longest = int(first.lengths.max())
+        times = {one for one in times if longest <= first.inputs.shape[one]} or times
+    elif first.mask is not None:
+        times = {one for one in times if first.mask.shape[1:] == (first.inputs.shape[one],)} or times
+    fewest, most = shapes[0][axis - 1], shapes[-1][axis - 1]
+    if axis not in times:
+        raise ValueError(f"{argument} must hold inputs of one number of channels, got {fewest} to {most}")
+    if first.mask is None and len(times) == 1:
         raise ValueError(
-            f"{argument} must hold inputs of one number of channels, got {sizes[0]} to {sizes[-1]}"
+            f"{argument} must hold windows of one length, or masks, got {fewest} to {most} steps"
         )
     if first.mask is None:
-        letters = "" if known else ", or of one number of channels"
-        shapes = sorted({tuple(one.inputs.shape[1:]) for one in batches})
         raise ValueError(
-            f"{argument} must hold windows of one length, or masks{letters}, got {sizes[0]} to {sizes[-1]} steps"
-            if known
-            else f"{argument} must hold windows of one length, or masks{letters}, got inputs (B, {shapes[0][0]}, {shapes[0][1]}) and "
-            f"(B, {shapes[-1][0]}, {shapes[-1][1]})"
+            f"{argument} must hold inputs of one shape, or masks if their steps differ, got {shapes[0]} and {shapes[-1]}"
         )
 
 
