@@ -119,7 +119,7 @@ def test_a_graph_that_waits_for_its_backward_pass_stays_valid() -> None:
 
 def test_weights_without_values_are_refused() -> None:
     for model, words in (
-        (nn.LazyLinear(1), "got lazy ones: ask it about a batch first"),
+        (nn.LazyLinear(1), "lazy ones: ask it about a batch first"),
         (nn.LazyBatchNorm1d(), "lazy"),
         (nn.Linear(1, 1, device="meta"), "meta device"),
     ):
