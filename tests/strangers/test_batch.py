@@ -344,3 +344,22 @@ def test_parts_of_unequal_shape_are_refused_by_name() -> None:
         gathered([(x, y, torch.ones(2, 5)), (x, y, torch.ones(2, 4))], 4)
     with pytest.raises(ValueError, match=r"^targets of batches must have one shape .* \(B\) and \(B, 1\)$"):
         gathered([(x, y), (x, y.unsqueeze(1))], 4)
+
+
+@pytest.mark.parametrize(
+    ("more", "channels_first"),
+    [((), False), ((torch.ones(8, 60, dtype=torch.bool),), None), ((torch.full((8,), 60),), None)],
+    ids=["said", "mask", "lengths"],
+)
+def test_another_number_of_channels_is_no_other_number_of_steps(more: tuple[Any, ...], channels_first: bool | None) -> None:
+    batches = [(torch.zeros(8, 60, size), torch.zeros(8), *more) for size in (3, 4)]
+    with pytest.raises(ValueError, match=r"^batches must hold inputs of one number of channels, got 3 to 4"):
+        gathered(batches, 16, channels_first=channels_first)
+
+
+def test_the_generator_of_a_loader_is_as_before() -> None:
+    own = torch.Generator().manual_seed(3)
+    loader = torch.utils.data.DataLoader(torch.zeros(8, 9, 1), batch_size=2, shuffle=True, generator=own)
+    before = (own.get_state().tolist(), torch.get_rng_state().tolist())
+    gathered(loader, 4)
+    assert (own.get_state().tolist(), torch.get_rng_state().tolist()) == before
