@@ -159,7 +159,9 @@ def test_packed_features_are_read_as_those_of_each_trajectory_alone(kind: type[n
 
 def test_a_trajectory_shorter_than_a_stride_keeps_a_step() -> None:
     """Where every stretch of the inputs has padding, those with any valid step count."""
-    model = nn.Sequential(nn.Conv1d(1, 4, 8, stride=8), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 8, stride=8), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
 
     class Taking(nn.Module):
         def __init__(self) -> None:
@@ -172,7 +174,10 @@ def test_a_trajectory_shorter_than_a_stride_keeps_a_step() -> None:
 
     x = torch.randn(4, 1, 64)
     mask = torch.arange(64) < torch.tensor([64, 40, 5, 1])[:, None]
-    stranger, batch = StrangerModel(Taking().eval(), channels_first=True), Batch(x, None, mask, channels_first=True)
+    stranger, batch = (
+        StrangerModel(Taking().eval(), channels_first=True),
+        Batch(x, None, mask, channels_first=True),
+    )
     read = readings(stranger, batch, find_interface(stranger, batch))
     assert read.mask.sum(1).tolist() == [8, 5, 1, 1]
     assert read.mask[2:, 0].all()

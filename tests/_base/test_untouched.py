@@ -125,7 +125,10 @@ def test_weights_without_values_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=rf"^function must have its weights, got .*{words}"):
             require_weights(model, "function")
-        with pytest.raises(ValueError, match=rf"^model must have its weights, got .*{words}"), untouched(model):
+        with (
+            pytest.raises(ValueError, match=rf"^model must have its weights, got .*{words}"),
+            untouched(model),
+        ):
             pass
 
 

@@ -539,7 +539,8 @@ def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> No
     with pytest.raises(ValueError, match=r"^predictions of the model must be finite, got"):
         crest.repair(broken, TRAIN, validation=HELD_OUT, **QUICK)
     with pytest.raises(
-        ValueError, match=r"^model must return real numbers of shape \(B,\), \(B, 1\) or \(B, K\), B = 32, got \(32, 2"
+        ValueError,
+        match=r"^model must return real numbers of shape \(B,\), \(B, 1\) or \(B, K\), B = 32, got \(32, 2",
     ):
         crest.repair(nn.Sequential(nn.Conv1d(1, 2, 5)), TRAIN, validation=HELD_OUT, **QUICK)
     with pytest.raises(ValueError, match=r"^model must return a tensor, got tuple: wrap it"):
@@ -736,7 +737,9 @@ def test_a_loader_that_never_ends_is_read_as_far_as_needed() -> None:
         )  # fmt: skip
         assert set(found.candidates) == {AS_IT_IS, CONTROL, "AC coupling", "re-anchored"}
         assert set(passed) == {steps}
-        assert any("the first 128 trajectories are used" in note for note in found.notes) == (validation is None)
+        assert any("the first 128 trajectories are used" in note for note in found.notes) == (
+            validation is None
+        )
         passed.clear()
 
 

@@ -11,8 +11,8 @@ import crest
 from crest._repair.measuring import Yardstick
 from crest._repair.workshop import Workshop
 from crest.background import split
-from crest.remedies import REMEDIES, Remedy
 from crest.probes.errors import rmse_or_error_rate
+from crest.remedies import REMEDIES, Remedy
 from crest.strangers.batch import Batch
 from crest.strangers.batch_forms import BatchForm
 from knocks_made import knocks, network
@@ -236,11 +236,17 @@ def test_no_gradient_is_left_on_a_candidate() -> None:
 
 def test_re_anchoring_counts_in_steps_of_the_inputs() -> None:
     model = nn.Sequential(
-        nn.Conv1d(1, 8, 9, stride=3, padding=4), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(8, 1)
+        nn.Conv1d(1, 8, 9, stride=3, padding=4),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool1d(1),
+        nn.Flatten(),
+        nn.Linear(8, 1),
     )
     found = workshop(model)
     assert found.stride == 3
-    made = found.made("re-anchored", REMEDIES["re-anchored"], yardstick(*knocks(40, tie=0.5, seed=1000))).model
+    made = found.made(
+        "re-anchored", REMEDIES["re-anchored"], yardstick(*knocks(40, tie=0.5, seed=1000))
+    ).model
     (readout,) = [part for part in made.modules() if isinstance(part, crest.CrestReadout)]
     assert readout.stride == 3
 
@@ -271,7 +277,11 @@ def test_a_training_leaves_no_global_state_and_draws_the_same_each_time() -> Non
 
     def unruly(model: nn.Module, batches: Iterable[Any]) -> None:
         order = [row for _, labels in batches for row in labels.tolist()]
-        ways = (torch.is_grad_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled())
+        ways = (
+            torch.is_grad_enabled(),
+            torch.get_default_dtype(),
+            torch.are_deterministic_algorithms_enabled(),
+        )
         seen.append((order, ways, torch.rand(1).item(), np.random.rand(), random.random()))
         torch.set_grad_enabled(False)
         torch.set_default_dtype(torch.float64)

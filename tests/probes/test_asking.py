@@ -20,15 +20,18 @@ def test_global_states_and_the_module_are_as_before_also_after_an_error() -> Non
     model = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(20)).train()
     before = [value.clone() for value in model.state_dict().values()]
     states = (torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist())
-    with pytest.raises(ZeroDivisionError), quietly(model):
+
+    def unruly() -> None:
         assert not model.training
         assert not torch.is_grad_enabled()
         model[1].train()(X)
         torch.set_grad_enabled(True)
         torch.set_default_dtype(torch.float64)
         torch.use_deterministic_algorithms(True)
-        torch.rand(1), random.random(), np.random.random()
-        raise ZeroDivisionError
+        raise ZeroDivisionError(f"{torch.rand(1)} {random.random()} {np.random.random()}")
+
+    with pytest.raises(ZeroDivisionError), quietly(model):
+        unruly()
     assert model.training
     assert all(torch.equal(a, b) for a, b in zip(before, model.state_dict().values(), strict=True))
     assert (torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()) == states
@@ -43,7 +46,9 @@ def test_a_mean_over_the_batch_is_refused_at_any_batch_size(size: int) -> None:
     for count in (4, 5, 40):
         with pytest.raises(ValueError, match=r"^model must .* whatever else is in its batch, got others for"):
             # With two trajectories in each batch only their order changes, which a cumulative sum sees.
-            require_repeatable(lambda x: mean(x.cumsum(0) if size < 4 else x - x.mean(0)), [X[:count]], size, "model")
+            require_repeatable(
+                lambda x: mean(x.cumsum(0) if size < 4 else x - x.mean(0)), [X[:count]], size, "model"
+            )
 
 
 def test_what_changes_from_call_to_call_is_refused() -> None:
@@ -107,7 +112,9 @@ def test_what_is_no_prediction_is_named(found: object, got: str) -> None:
 
 def test_what_cannot_be_called_is_named() -> None:
     program = torch.export.export(nn.Linear(2, 1), (torch.ones(3, 2),))
-    with pytest.raises(ValueError, match=r"^model must be .* got ExportedProgram, which is called as its .module\(\)"):
+    with pytest.raises(
+        ValueError, match=r"^model must be .* got ExportedProgram, which is called as its .module\(\)"
+    ):
         require_callable(program, "model")
     with pytest.raises(ValueError, match=r"^function must be a module or a function, got int"):
         require_callable(3)

@@ -123,7 +123,12 @@ def test_a_model_that_takes_a_mask_and_lengths_gets_both() -> None:
     mask = torch.arange(20) < lengths[:, None]
     built, filtered = WithFront(crest.HighPass("level"), Both()), crest.HighPass("level")(x, mask)
     expected = Both()(filtered, mask, lengths)
-    for answer in (built(x, mask, lengths), built(x, mask, lens=lengths), built(x, lengths=lengths), built(x, lengths)):
+    for answer in (
+        built(x, mask, lengths),
+        built(x, mask, lens=lengths),
+        built(x, lengths=lengths),
+        built(x, lengths),
+    ):
         torch.testing.assert_close(answer, expected)
     torch.testing.assert_close(built(x, mask), Both()(filtered, mask))
 

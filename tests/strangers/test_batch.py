@@ -107,7 +107,9 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
         assert found.mask is not None
         assert found.mask[4:].tolist() == [[1, 1, 0]] * 4
         assert found.sizes == (4, 4)
-    with pytest.raises(ValueError, match=r"^batches must hold inputs of one shape, or masks .* got \(2, 2\) and"):
+    with pytest.raises(
+        ValueError, match=r"^batches must hold inputs of one shape, or masks .* got \(2, 2\) and"
+    ):
         join_batches([replace(one, mask=None) for one in batches])
     with pytest.raises(ValueError, match=r"^batches must hold a mask in every batch or in none"):
         join_batches([batches[0], replace(batches[1], mask=None)])
@@ -351,7 +353,9 @@ def test_parts_of_unequal_shape_are_refused_by_name() -> None:
     [((), False), ((torch.ones(8, 60, dtype=torch.bool),), None), ((torch.full((8,), 60),), None)],
     ids=["said", "mask", "lengths"],
 )
-def test_another_number_of_channels_is_no_other_number_of_steps(more: tuple[Any, ...], channels_first: bool | None) -> None:
+def test_another_number_of_channels_is_no_other_number_of_steps(
+    more: tuple[Any, ...], channels_first: bool | None
+) -> None:
     batches = [(torch.zeros(8, 60, size), torch.zeros(8), *more) for size in (3, 4)]
     with pytest.raises(ValueError, match=r"^batches must hold inputs of one number of channels, got 3 to 4"):
         gathered(batches, 16, channels_first=channels_first)

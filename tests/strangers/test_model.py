@@ -288,16 +288,22 @@ def test_a_model_that_works_in_place_changes_nothing_of_the_users() -> None:
 
 @pytest.mark.parametrize("scripted", [torch.jit.script, lambda model: nn.Sequential(torch.jit.script(model))])
 def test_a_scripted_model_is_asked_without_a_look_inside(scripted: Any) -> None:
-    model = scripted(nn.Sequential(nn.Conv1d(2, 4, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)))
+    model = scripted(
+        nn.Sequential(nn.Conv1d(2, 4, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
+    )
     x, y = torch.randn(12, 2, 40), torch.randn(12)
     settings = crest.ExchangeSettings(trajectories=8, block=4, bootstrap=5)
     found = crest.audit(model, (x, y), exchange=settings)
     assert found.interface is None
     assert any("was not found" in note for note in found.notes)
     crest.Watch(model, (x, y), exchange=settings)(0)
-    assert list(crest.repair(model, (x, y), channels_first=True, exchange=settings).candidates) == ["as it is"]
+    assert list(crest.repair(model, (x, y), channels_first=True, exchange=settings).candidates) == [
+        "as it is"
+    ]
     if isinstance(model, torch.jit.ScriptModule):
-        with pytest.raises(ValueError, match=r"^path needs a model that can be looked into, got a scripted one"):
+        with pytest.raises(
+            ValueError, match=r"^path needs a model that can be looked into, got a scripted one"
+        ):
             crest.replace_pooling(model, "1", crest.CrestReadout())
 
 

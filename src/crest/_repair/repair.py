@@ -39,7 +39,6 @@ from crest.strangers.batch_forms import (
 from crest.strangers.failures import CALL_ERRORS, why_it_failed
 from crest.strangers.model import StrangerModel, part_at, settled_axes
 
-
 # our choice: docs/choices.md#repair
 _READ = 32
 
@@ -129,7 +128,7 @@ def repair(
         remedies_of(remedies)
     require("jobs", jobs, "be a whole number, 1 or more")
     settings = settings_of(exchange, invariant)
-    seed = settings.seed
+    seed, most = settings.seed, _READ * settings.trajectories
     # Even a loader that does not shuffle draws a number when it is opened: the user's generators stay as they were.
     with undisturbed(*generators_of(train_batches)):
         train_batches = as_batches(train_batches, "train_batches")
@@ -137,17 +136,12 @@ def repair(
         form = BatchForm(keys, channels_first)
         notes: list[str] = []
         # A loader without a length may never end.
-        most = _READ * settings.trajectories
         finite = bounded(train_batches, most)
         known = ConditionPair.checked(conditions, finite, validation, form, seed)
         if validation is None:
             with scope(seed, "repair/reading"):
                 train_batches, validation = split_batches(finite, form, seed)
-            if isinstance(finite, FirstBatches) and finite.cut:
-                notes.append(
-                    f"train_batches do not tell how many they are: the first {most} trajectories are used. "
-                    "Pass validation= to train on all of them."
-                )
+            notes += _cut_note(finite, most)
             notes.append(
                 "ID errors and shares are of a fifth of the training trajectories, held out of every training here. If the "
                 "model as it is was trained on them, its own ID error is too low."
@@ -207,6 +201,15 @@ def repair(
             structure=candidates[chosen].structure,
             reanchored=next((one.reanchored for one in candidates.values() if one.reanchored), None),
         )
+
+
+def _cut_note(batches: Iterable[Any], most: int) -> list[str]:
+    if not isinstance(batches, FirstBatches) or not batches.cut:
+        return []
+    return [
+        f"train_batches do not tell how many they are: the first {most} trajectories are used. Pass validation= to train on all "
+        "of them."
+    ]
 
 
 def _finite(batches: Any, most: int) -> Any:

@@ -46,7 +46,10 @@ def tried(
     wanted = {name: remedy for name, remedy in remedies.items() if name not in skipped}
     started, made = time.perf_counter(), dict[str, TriedModel]()
     makers = _side_by_side if jobs > 1 and len(wanted) > 1 else _in_turn
-    with _ended_with_words(made), contextlib.closing(makers(workshop, wanted, yardstick, say, jobs)) as making:
+    with (
+        _ended_with_words(made),
+        contextlib.closing(makers(workshop, wanted, yardstick, say, jobs)) as making,
+    ):
         for number, (name, found) in enumerate(making, 1):
             left = _time_left(time.perf_counter() - started, number, len(wanted))
             if isinstance(found, TriedModel):
@@ -79,7 +82,9 @@ def _ended_with_words(made: Mapping[str, TriedModel]) -> Iterator[None]:
         told: list[str] = []
         for name, one in made.items():
             told_numbers(told.append, name, one)
-        warnings.warn(f"repair was ended early. Measured so far: {'; '.join(told) or 'nothing'}", stacklevel=2)
+        warnings.warn(
+            f"repair was ended early. Measured so far: {'; '.join(told) or 'nothing'}", stacklevel=2
+        )
         raise
     finally:
         if ours:
@@ -136,6 +141,7 @@ def _in_process(
     name: str,
     remedy: Remedy,
     yardstick: Yardstick,
+    *,
     ways: tuple[Any, ...],
     threads: int,
     parent: int,
@@ -170,7 +176,9 @@ def _side_by_side(
     say(f"training {len(remedies)} candidates, {jobs} at a time: {', '.join(remedies)}")
     threads = max(1, torch.get_num_threads() // jobs)
     calls = (
-        joblib.delayed(_in_process)(workshop, name, remedy, yardstick, torch_settings(), threads, os.getpid())
+        joblib.delayed(_in_process)(
+            workshop, name, remedy, yardstick, ways=torch_settings(), threads=threads, parent=os.getpid()
+        )
         for name, remedy in remedies.items()
     )
     # One call at a time, so that no process holds more than one candidate and its data.

@@ -74,12 +74,13 @@ def exchange_test(
         require_finite("targets", targets)
 
     with quietly(function):
-        return _tested(function, inputs, valid, targets, error, settings)
+        return _tested(function, inputs, valid=valid, targets=targets, error=error, settings=settings)
 
 
 def _tested(
     function: Callable[..., Tensor],
     inputs: Tensor,
+    *,
     valid: Tensor | None,
     targets: Tensor | None,
     error: ErrorOf,

@@ -116,7 +116,12 @@ def is_dense(value: object) -> TypeGuard[Tensor]:
         >>> is_dense(torch.ones(2)), is_dense(torch.ones(2).to_sparse()), is_dense([1.0, 1.0])
         (True, False, False)
     """
-    if not isinstance(value, Tensor) or value.layout != torch.strided or value.is_quantized or value.is_nested:
+    if (
+        not isinstance(value, Tensor)
+        or value.layout != torch.strided
+        or value.is_quantized
+        or value.is_nested
+    ):
         return False
     return not value.is_floating_point() or value.dtype.itemsize > 1
 

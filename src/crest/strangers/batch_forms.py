@@ -1,6 +1,5 @@
 """Batches as people have them: read, changed and held out, in the form in which they came."""
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -64,14 +63,15 @@ class BatchForm:
 
     def copied(self, batch: Any) -> Any:
         """The same batch with tensors and arrays of its own: who works in place changes nothing of the user's."""
-        own = {True: Tensor.clone, False: np.copy}
 
-        def copy_of(part: Any) -> Any:
-            return own[isinstance(part, Tensor)](part) if isinstance(part, Tensor | np.ndarray) else part
+        def own(part: Any) -> Any:
+            if isinstance(part, Tensor):
+                return part.clone()
+            return part.copy() if isinstance(part, np.ndarray) else part
 
         if isinstance(batch, Mapping):
-            return {key: copy_of(part) for key, part in batch.items()}
-        return _like(batch, [copy_of(part) for part in batch])
+            return {key: own(part) for key, part in batch.items()}
+        return _like(batch, [own(part) for part in batch])
 
     def rows(self, batch: Any, rows: Tensor) -> Any:
         """Some rows of a batch: of every tensor or array in it that has as many rows as its inputs, and of its own lists.
@@ -269,7 +269,13 @@ def bounded(batches: Iterable[Any], most: int) -> Iterable[Any]:
 
 def _rows_of(batch: Any) -> int:
     """How many trajectories a batch has, as far as that shows; what is no batch is told of by who reads it."""
-    parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, tuple | list) else [batch]
+    parts = (
+        batch.values()
+        if isinstance(batch, Mapping)
+        else batch
+        if isinstance(batch, tuple | list)
+        else [batch]
+    )
     counts = [len(part) for part in parts if isinstance(part, Tensor | np.ndarray) and part.ndim]
     return max(counts, default=1)
 
