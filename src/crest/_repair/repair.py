@@ -123,9 +123,7 @@ def repair(
         (['as it is', 're-anchored'], True)
     """
     pooling, head = pooling if isinstance(pooling, tuple | list) else (pooling, None)
-    original = _checked(model, pooling, head, fit)
-    if remedies is not None:
-        remedies_of(remedies)
+    original = _checked(model, pooling, head, fit, remedies)
     require("jobs", jobs, "be a whole number, 1 or more")
     settings = settings_of(exchange, invariant)
     seed, most = settings.seed, _READ * settings.trajectories
@@ -222,7 +220,9 @@ def ruled(rows: Mapping[str, MeasuredModel]) -> Choice:
     return choose({name: row.candidate() for name, row in rows.items()}, keep=AS_IT_IS)
 
 
-def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None) -> nn.Module:
+def _checked(
+    model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None, remedies: Any
+) -> nn.Module:
     """A copy of the model in evaluation mode, if the arguments are what they should be."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
@@ -232,6 +232,8 @@ def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit |
             part_at(model, "pooling", path)
     if fit is not None and not callable(fit):
         raise ValueError(f"fit must be a function of a model and batches, got {type(fit).__name__}")
+    if remedies is not None:
+        remedies_of(remedies)
     try:
         return copy.deepcopy(model).eval()
     except (RuntimeError, TypeError) as error:
