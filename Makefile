@@ -15,6 +15,7 @@ PYTEST := $(RUN) -m pytest -n $(JOBS)
 # Random values that every public door is given, and damaged files of each kind, where nobody asks for others.
 VALUES ?= 1000
 FILES ?= 2000
+MODELS ?= 300
 
 # What `make versions` tests with, and which tests (all unless given). Names of programs, paths, or versions such as 3.13.
 PYTHON_LOWEST ?= python3.11
@@ -62,6 +63,7 @@ $(UV):
 # What `make test` tries a little of, with other values and files at each call; a failure prints what repeats it.
 fuzz: $(VENV)/.installed
 	CREST_CHECK_SHAPES=0 CREST_FUZZ=$(VALUES) $(RUN) -m pytest -q tests/contracts/test_public_doors.py -k any_argument
+	CREST_CHECK_SHAPES=0 CREST_FUZZ_MODELS=$(MODELS) $(RUN) -m pytest -q tests/contracts/test_left_as_it_was.py
 	CREST_FUZZ_FILES=$(FILES) CREST_FUZZ_SEED=$$(date +%s) $(RUN) -m pytest -q tests/contracts/test_parsers.py -k damaged_files
 
 # What is installed in .venv, as CycloneDX. Its maker has an environment of its own, so that it is not listed itself.

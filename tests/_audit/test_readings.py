@@ -155,3 +155,29 @@ def test_packed_features_are_read_as_those_of_each_trajectory_alone(kind: type[n
         alone = step_scores(steps, pooled)[0]
         torch.testing.assert_close(read.scores[row, : lengths[row]], alone, rtol=1e-4, atol=1e-5)
         assert not read.credit[row, lengths[row] :].any()
+
+
+def test_a_trajectory_shorter_than_a_stride_keeps_a_step() -> None:
+    """Where every stretch of the inputs has padding, those with any valid step count."""
+    model = nn.Sequential(
+        nn.Conv1d(1, 4, 8, stride=8), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+
+    class Taking(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model
+
+        def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = self.inner(x * mask.unsqueeze(1))
+            return found
+
+    x = torch.randn(4, 1, 64)
+    mask = torch.arange(64) < torch.tensor([64, 40, 5, 1])[:, None]
+    stranger, batch = (
+        StrangerModel(Taking().eval(), channels_first=True),
+        Batch(x, None, mask, channels_first=True),
+    )
+    read = readings(stranger, batch, find_interface(stranger, batch))
+    assert read.mask.sum(1).tolist() == [8, 5, 1, 1]
+    assert read.mask[2:, 0].all()

@@ -159,3 +159,33 @@ def test_devices_that_are_not_in_use_are_not_seeded(monkeypatch: pytest.MonkeyPa
     torch.manual_seed(rng.torch_generator(0, "encoder").initial_seed())
     assert torch.equal(torch.rand(2), first)
     assert len(seeded) == torch.cuda.is_initialized() + 1
+
+
+def test_seeded_starts_the_same_whatever_was_drawn_or_set_before() -> None:
+    def drawn() -> tuple[float, ...]:
+        with rng.seeded(1000, "repair/fit"):
+            found = (torch.rand(1).item(), np.random.rand(), random.random())
+            torch.set_default_dtype(torch.float64)
+        return found
+
+    first, outside = drawn(), torch.get_rng_state().tolist()
+    torch.rand(3), np.random.rand(3), random.random()
+    assert drawn() == first
+    assert torch.get_default_dtype() == torch.float32
+    torch.set_rng_state(torch.tensor(outside, dtype=torch.uint8))
+
+
+def test_how_torch_computes_is_put_back() -> None:
+    before = rng.torch_settings()
+    with rng.undisturbed():
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+        torch.set_default_device("meta")
+        torch.set_num_threads(torch.get_num_threads() + 1)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.set_float32_matmul_precision("medium")
+        torch.autograd.set_detect_anomaly(True)
+        changed = rng.torch_settings()
+        assert all(one != other for one, other in zip(before, changed, strict=True))
+    assert rng.torch_settings() == before
+    assert torch.ones(1).device.type == "cpu"

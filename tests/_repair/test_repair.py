@@ -1,5 +1,6 @@
 import copy
 import dataclasses
+import itertools
 import re
 import sys
 from collections.abc import Iterable
@@ -538,7 +539,8 @@ def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> No
     with pytest.raises(ValueError, match=r"^predictions of the model must be finite, got"):
         crest.repair(broken, TRAIN, validation=HELD_OUT, **QUICK)
     with pytest.raises(
-        ValueError, match=r"^model must give \(B,\), \(B, 1\) or logits \(B, K\), got rows of"
+        ValueError,
+        match=r"^model must return real numbers of shape \(B,\), \(B, 1\) or \(B, K\), B = 32, got \(32, 2",
     ):
         crest.repair(nn.Sequential(nn.Conv1d(1, 2, 5)), TRAIN, validation=HELD_OUT, **QUICK)
     with pytest.raises(ValueError, match=r"^model must return a tensor, got tuple: wrap it"):
@@ -711,3 +713,45 @@ def test_lengths_are_read_along_the_axis_of_time_that_was_found() -> None:
     found = crest.repair(Wide(), [(x, y, lengths)], validation=[(x, y, lengths)], remedies=[], **QUICK)
     assert found.before.id_error > 0
     assert "(B, C, T)" in found.notes[0]
+
+
+def test_a_loader_that_never_ends_is_read_as_far_as_needed() -> None:
+    x, y = knocks(64, tie=0.99, seed=1000)
+
+    class Endless(torch.utils.data.IterableDataset[Any]):
+        def __iter__(self) -> Any:
+            while True:
+                yield from zip(x, y, strict=True)
+
+    loader = torch.utils.data.DataLoader(Endless(), batch_size=8)
+    passed: list[int] = []
+
+    def some_steps(model: nn.Module, batches: Any) -> None:
+        passed.append(sum(1 for _ in itertools.islice(batches, 100)))
+
+    settings = crest.ExchangeSettings(trajectories=4, block=2, bootstrap=5)
+    for validation, steps in ((None, 16), (loader, 100)):
+        found = crest.repair(
+            network(), loader, validation=validation, field=loader, fit=some_steps, remedies=["AC coupling", "re-anchored"],
+            exchange=settings,
+        )  # fmt: skip
+        assert set(found.candidates) == {AS_IT_IS, CONTROL, "AC coupling", "re-anchored"}
+        assert set(passed) == {steps}
+        assert any("the first 128 trajectories are used" in note for note in found.notes) == (
+            validation is None
+        )
+        passed.clear()
+
+
+def test_a_model_that_follows_its_batch_is_refused() -> None:
+    class Centred(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = network()
+
+        def forward(self, x: Tensor) -> Tensor:
+            found: Tensor = self.inner(x - x.mean(0))
+            return found
+
+    with pytest.raises(ValueError, match=r"^model must give a trajectory the same prediction whatever else"):
+        crest.repair(Centred(), knocks(64, tie=0.99, seed=1000))

@@ -1,5 +1,6 @@
 """Candidates one after the other and side by side: the same ones, in the same order, and told."""
 
+import contextlib
 import dataclasses
 import importlib.util
 import io
@@ -9,6 +10,7 @@ import os
 import pickle
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -286,3 +288,77 @@ def test_without_joblib_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -
 def test_messages(jobs: Any) -> None:
     with pytest.raises(ValueError, match=r"^jobs must be a whole number, 1 or more"):
         repaired(jobs)
+
+
+ENDED = """
+import signal, time, torch, crest, crest.remedies
+from torch import nn
+
+# What is started in the background of a shell ignores Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def fit(model, batches):
+    # The control is done at once; a model with a front takes longer than anybody waits.
+    time.sleep(600 * isinstance(model, crest.remedies.WithFront))
+
+x = torch.randn(40, 1, 80)
+net = nn.Sequential(nn.Conv1d(1, 4, 5), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
+small = crest.ExchangeSettings(trajectories=8, block=4, bootstrap=5)
+remedies = ["AC coupling", "high-pass"]
+crest.repair(net, (x, x.mean((1, 2))), fit=fit, remedies=remedies, exchange=small, jobs=2, tell=lambda word: print(word, flush=True))
+"""
+
+
+def processes_of(session: int) -> list[int]:
+    """Living processes of a session, which those of joblib stay in."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, own = path.read_text().rpartition(") ")[2].split()[:4]
+            if int(own) == session and state != "Z":
+                found.append(int(path.parent.name))
+    return found
+
+
+@JOBLIB
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are listed as Linux lists them")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_no_process_stays_behind_when_the_parent_is_ended(number: signal.Signals, tmp_path: Path) -> None:
+    script = tmp_path / "ended.py"
+    script.write_text(ENDED)
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as parent:  # fmt: skip
+        assert parent.stdout is not None
+        assert parent.stderr is not None
+        try:
+            assert any("1 of 3" in line for line in parent.stdout)
+            parent.send_signal(number)
+            told = "" if number == signal.SIGKILL else parent.stderr.read()
+            assert parent.wait(60) != 0
+            for _ in range(100):
+                if not processes_of(parent.pid):
+                    break
+                time.sleep(0.1)
+            assert processes_of(parent.pid) == []
+        finally:
+            for one in processes_of(parent.pid):
+                os.kill(one, signal.SIGKILL)
+    if number != signal.SIGKILL:
+        assert "repair was ended early. Measured so far: trained longer: ID error" in told
+
+
+def test_a_handler_of_the_users_own_stays() -> None:
+    def own(*_: object) -> None:
+        """Nothing."""
+
+    before = signal.signal(signal.SIGTERM, own)
+    try:
+        repaired(remedies=["re-anchored"])
+        assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    repaired(remedies=["re-anchored"])
+    assert signal.getsignal(signal.SIGTERM) is before

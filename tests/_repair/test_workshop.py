@@ -1,14 +1,19 @@
+import random
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 import crest
+from crest._repair.measuring import Yardstick
 from crest._repair.workshop import Workshop
 from crest.background import split
+from crest.probes.errors import rmse_or_error_rate
 from crest.remedies import REMEDIES, Remedy
+from crest.strangers.batch import Batch
 from crest.strangers.batch_forms import BatchForm
 from knocks_made import knocks, network
 
@@ -21,6 +26,15 @@ def workshop(model: nn.Module, **options: Any) -> Workshop:
     return Workshop(
         model=model, batches=[(x, y)], form=form, first=form.parts((x, y), "b"), channels_first=True, seed=0, **options
     )  # fmt: skip
+
+
+def yardstick(x: Tensor, y: Tensor) -> Yardstick:
+    return Yardstick(
+        validation=Batch(x.mT, y),
+        channels_first=True,
+        error=rmse_or_error_rate,
+        exchange=crest.ExchangeSettings(trajectories=8, block=4, bootstrap=5),
+    )
 
 
 def test_what_is_lacking_is_said() -> None:
@@ -50,7 +64,7 @@ def test_a_front_that_can_be_calibrated_is_on_training_signals() -> None:
     found = workshop(network())
     found._front(lambda channels_first: Filter())
     ((signals, mask),) = seen
-    assert signals is found.first.inputs
+    assert torch.equal(signals, found.first.inputs)
     assert mask is None
     # In the layout of the model.
     rings = 0.1 * torch.randn(16, 1, 512, generator=torch.Generator().manual_seed(1000))
@@ -138,16 +152,23 @@ def trained_on(remedy: str | Remedy, batches: list[Any]) -> Iterable[Any]:
     return found._batches(REMEDIES[remedy] if isinstance(remedy, str) else remedy)
 
 
-def test_what_leaves_the_batches_alone_hands_them_on() -> None:
-    batches = [(X, Y)]
+def test_what_leaves_the_batches_alone_hands_on_copies_of_them() -> None:
+    batches = [(X, Y, ["a name"] * 32)]
     for name in ("trained longer", "AC coupling", "high-pass", "CREST"):
-        assert trained_on(name, batches) is batches
+        found = trained_on(name, batches)
+        assert len(found) == 1
+        ((x, y, names),) = found
+        assert torch.equal(x, X)
+        assert torch.equal(y, Y)
+        assert names is batches[0][2]
+        assert x.data_ptr() != X.data_ptr()
+        assert y.data_ptr() != Y.data_ptr()
 
 
 @pytest.mark.parametrize("name", ["level jitter", "exchange", "CREST + exchange"])
 def test_half_of_the_rows_change_channel_by_channel_and_labels_stay(name: str) -> None:
     ((x, y),) = list(trained_on(name, [(X, Y)]))
-    assert y is Y
+    assert torch.equal(y, Y)
     moved = x - X
     rows = moved.flatten(1).any(1)
     assert 6 <= int(rows.sum()) <= 26
@@ -172,7 +193,7 @@ def test_around_the_core_the_core_stays() -> None:
 def test_padding_stays() -> None:
     mask = (torch.arange(100) < 60).expand(32, 100)
     ((x, _, same),) = list(trained_on("exchange", [(X, Y, mask)]))
-    assert same is mask
+    assert torch.equal(same, mask)
     assert torch.equal(x[..., 60:], X[..., 60:])
     assert not torch.equal(x, X)
 
@@ -186,8 +207,8 @@ def test_a_change_of_ones_own_gets_a_mask_if_it_takes_one() -> None:
     ):
         ((x, y, same),) = trained_on(Remedy(change=lambda change=change, **_: change), [(X, Y, mask)])
         assert torch.equal(x, expected)
-        assert y is Y
-        assert same is mask
+        assert torch.equal(y, Y)
+        assert torch.equal(same, mask)
 
 
 @pytest.mark.parametrize(
@@ -198,3 +219,97 @@ def test_a_change_must_keep_the_shape(change: Any, got: str) -> None:
         ValueError, match=rf"^a change of batches must return signals of the shape .* got {got}$"
     ):
         list(trained_on(Remedy(change=lambda **_: change), [(X, Y)]))
+
+
+def test_no_gradient_is_left_on_a_candidate() -> None:
+    x, y = knocks(40, tie=0.5, seed=1000)
+
+    def leaves_gradients(model: nn.Module, batches: Iterable[Any]) -> None:
+        for x, y in batches:
+            (model(x).flatten() - y).square().mean().backward()
+
+    found = workshop(network(), fit=leaves_gradients)
+    for name in ("trained longer", "AC coupling", "re-anchored"):
+        made = found.made(name, REMEDIES[name], yardstick(x, y)).model
+        assert [part.grad for part in made.parameters()] == [None] * len(list(made.parameters()))
+
+
+def test_re_anchoring_counts_in_steps_of_the_inputs() -> None:
+    model = nn.Sequential(
+        nn.Conv1d(1, 8, 9, stride=3, padding=4),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool1d(1),
+        nn.Flatten(),
+        nn.Linear(8, 1),
+    )
+    found = workshop(model)
+    assert found.stride == 3
+    made = found.made(
+        "re-anchored", REMEDIES["re-anchored"], yardstick(*knocks(40, tie=0.5, seed=1000))
+    ).model
+    (readout,) = [part for part in made.modules() if isinstance(part, crest.CrestReadout)]
+    assert readout.stride == 3
+
+
+def test_a_training_that_works_in_place_changes_nothing_for_the_next() -> None:
+    x, y = knocks(40, tie=0.5, seed=1000)
+    seen: list[Tensor] = []
+
+    def in_place(model: nn.Module, batches: Iterable[Any]) -> None:
+        for x, y in batches:
+            seen.append(x.clone())
+            x.zero_()
+            y.zero_()
+
+    found = workshop(network(), fit=in_place)
+    for name in ("trained longer", "CREST", "trained longer"):
+        found.made(name, REMEDIES[name], yardstick(x, y))
+    assert torch.equal(seen[0], seen[1])
+    assert torch.equal(seen[0], seen[2])
+    assert found.batches[0][0].any()
+    assert found.batches[0][1].any()
+
+
+def test_a_training_leaves_no_global_state_and_draws_the_same_each_time() -> None:
+    x, y = knocks(40, tie=0.5, seed=1000)
+    seen: list[Any] = []
+    own = torch.Generator().manual_seed(5)
+
+    def unruly(model: nn.Module, batches: Iterable[Any]) -> None:
+        order = [row for _, labels in batches for row in labels.tolist()]
+        ways = (
+            torch.is_grad_enabled(),
+            torch.get_default_dtype(),
+            torch.are_deterministic_algorithms_enabled(),
+        )
+        seen.append((order, ways, torch.rand(1).item(), np.random.rand(), random.random()))
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+        torch.use_deterministic_algorithms(True)
+        if len(seen) == 2:
+            raise ValueError("this one fails")
+
+    found = workshop(network(), fit=unruly)
+    rows = torch.utils.data.TensorDataset(*found.batches[0])
+    found.batches = torch.utils.data.DataLoader(rows, batch_size=4, shuffle=True, generator=own)
+    for fails in (False, True, False):
+        try:
+            found.made("trained longer", REMEDIES["trained longer"], yardstick(x, y))
+        except ValueError:
+            assert fails
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0][1] == (True, torch.float32, False)
+    assert torch.get_default_dtype() == torch.float32
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_a_model_of_the_users_that_a_training_returns_is_left_as_it_was() -> None:
+    x, y = knocks(40, tie=0.5, seed=1000)
+    own = network().train()
+    own(x).sum().backward()
+    found = workshop(network(), fit=lambda *_: own)
+    made = found.made("trained longer", REMEDIES["trained longer"], yardstick(x, y)).model
+    assert made is not own
+    assert own.training
+    assert own[0].weight.grad is not None
+    assert torch.equal(made[0].weight, own[0].weight)

@@ -3,6 +3,7 @@
 import inspect
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -128,3 +129,12 @@ def test_the_evidence_measures_the_same_number() -> None:
     found = crest.exchange_test(model, x, targets=y)
     assert shares.exchanged_error == found.exchanged_error
     assert shares.transient == found.transient
+
+
+def test_integers_of_numpy_are_plain_ones_behind_the_door() -> None:
+    """Torch takes no other seed."""
+    given = {"trajectories": 16, "block": 4, "batch_size": 8, "bootstrap": 9, "seed": 4}
+    found = ExchangeSettings(**{name: np.int64(value) for name, value in given.items()})
+    assert {name: getattr(found, name) for name in given} == given
+    assert {type(getattr(found, name)) for name in given} == {int}
+    assert torch.Generator().manual_seed(found.seed).initial_seed() == 4

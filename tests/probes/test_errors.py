@@ -92,3 +92,13 @@ def test_targets_that_are_numbers_or_missing_need_no_note() -> None:
     empty = (torch.zeros(0), torch.zeros(0).long())
     for targets in (torch.tensor([0.5, 1.0]), torch.tensor([3.0, 7.0]), None, *counts, *empty):
         assert not as_numbers_note(rmse_or_error_rate, torch.randn(2), targets)
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype"), [(1e30, torch.float32), (1e38, torch.float32), (1e300, torch.float64)]
+)
+def test_an_error_that_fits_is_finite_though_its_square_does_not_fit(size: float, dtype: torch.dtype) -> None:
+    found = rmse_or_error_rate(torch.zeros(4, dtype=dtype), torch.full((4,), size, dtype=dtype))
+    torch.testing.assert_close(found, torch.tensor(size, dtype=dtype))
+    assert rmse(torch.zeros(2), torch.tensor([0.0, torch.inf])).isinf()
+    assert rmse(torch.zeros(2), torch.tensor([0.0, torch.nan])).isnan()

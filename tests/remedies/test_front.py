@@ -113,6 +113,26 @@ def test_lengths_may_be_a_list_and_come_beside_a_mask() -> None:
     torch.testing.assert_close(built(x, mask, lens=torch.tensor(lengths)), expected)
 
 
+def test_a_model_that_takes_a_mask_and_lengths_gets_both() -> None:
+    class Both(nn.Module):
+        def forward(self, x: Tensor, mask: Tensor | None = None, lens: Tensor | None = None) -> Tensor:
+            given = torch.zeros(len(x)) if lens is None else lens
+            return (x * (1 if mask is None else mask.unsqueeze(-1))).sum((1, 2)) + 100 * given
+
+    x, lengths = torch.randn(3, 20, 2), torch.tensor([18, 12, 5])
+    mask = torch.arange(20) < lengths[:, None]
+    built, filtered = WithFront(crest.HighPass("level"), Both()), crest.HighPass("level")(x, mask)
+    expected = Both()(filtered, mask, lengths)
+    for answer in (
+        built(x, mask, lengths),
+        built(x, mask, lens=lengths),
+        built(x, lengths=lengths),
+        built(x, lengths),
+    ):
+        torch.testing.assert_close(answer, expected)
+    torch.testing.assert_close(built(x, mask), Both()(filtered, mask))
+
+
 def test_one_length_for_all_is_the_models_own_affair() -> None:
     x, built = torch.randn(3, 20, 2), WithFront(crest.HighPass("level"), Lengths())
     expected = crest.HighPass("level")(x).sum((1, 2)) + 20

@@ -107,7 +107,9 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
         assert found.mask is not None
         assert found.mask[4:].tolist() == [[1, 1, 0]] * 4
         assert found.sizes == (4, 4)
-    with pytest.raises(ValueError, match=r"^batches must hold windows of one length, or masks, got 2 to 3"):
+    with pytest.raises(
+        ValueError, match=r"^batches must hold inputs of one shape, or masks .* got \(2, 2\) and"
+    ):
         join_batches([replace(one, mask=None) for one in batches])
     with pytest.raises(ValueError, match=r"^batches must hold a mask in every batch or in none"):
         join_batches([batches[0], replace(batches[1], mask=None)])
@@ -259,7 +261,7 @@ def test_nothing_after_the_last_one_is_read() -> None:
     ("batches", "message"),
     [
         ([X, (X, Y)], "^batches must all hold the same parts"),
-        ([X, X[:, :2]], "^batches must hold windows of one length, or masks, got 2 to 3 steps"),
+        ([X, X[:, :2]], r"^batches must hold inputs of one shape, or masks .* got \(2, 2\) and \(3, 2\)"),
         ([{"x": X, "inputs": X}], "^batches must name their inputs once, got the keys inputs, x"),
         ([(X, Y, MASK, Y)], "^batches must hold .* got 4 parts"),
         ("signals", "^batches must be arrays"),
@@ -344,3 +346,24 @@ def test_parts_of_unequal_shape_are_refused_by_name() -> None:
         gathered([(x, y, torch.ones(2, 5)), (x, y, torch.ones(2, 4))], 4)
     with pytest.raises(ValueError, match=r"^targets of batches must have one shape .* \(B\) and \(B, 1\)$"):
         gathered([(x, y), (x, y.unsqueeze(1))], 4)
+
+
+@pytest.mark.parametrize(
+    ("more", "channels_first"),
+    [((), False), ((torch.ones(8, 60, dtype=torch.bool),), None), ((torch.full((8,), 60),), None)],
+    ids=["said", "mask", "lengths"],
+)
+def test_another_number_of_channels_is_no_other_number_of_steps(
+    more: tuple[Any, ...], channels_first: bool | None
+) -> None:
+    batches = [(torch.zeros(8, 60, size), torch.zeros(8), *more) for size in (3, 4)]
+    with pytest.raises(ValueError, match=r"^batches must hold inputs of one number of channels, got 3 to 4"):
+        gathered(batches, 16, channels_first=channels_first)
+
+
+def test_the_generator_of_a_loader_is_as_before() -> None:
+    own = torch.Generator().manual_seed(3)
+    loader = torch.utils.data.DataLoader(torch.zeros(8, 9, 1), batch_size=2, shuffle=True, generator=own)
+    before = (own.get_state().tolist(), torch.get_rng_state().tolist())
+    gathered(loader, 4)
+    assert (own.get_state().tolist(), torch.get_rng_state().tolist()) == before

@@ -1,3 +1,4 @@
+import itertools
 from collections import namedtuple
 from typing import Any
 
@@ -10,6 +11,8 @@ from crest.strangers.batch_forms import (
     BatchForm,
     ChangedBatches,
     DrawnBatches,
+    FirstBatches,
+    bounded,
     require_rereadable,
     split_batches,
 )
@@ -76,7 +79,7 @@ def test_joined_batches_are_channels_last_and_padded_where_they_have_masks() -> 
     assert torch.equal(first.inputs, found.inputs)
     assert torch.equal(first.targets, found.targets)
     with pytest.raises(
-        ValueError, match=r"^validation must hold windows of one length, or masks, got 3 to 5 steps"
+        ValueError, match=r"^validation must hold inputs of one shape, or masks .* got \(3, 2\) and \(5, 2\)"
     ):
         FORM.joined([short, long], "validation", channels_first=False)
     with pytest.raises(ValueError, match=r"^validation must hold a mask in every batch or in none"):
@@ -308,3 +311,32 @@ def test_rows_are_drawn_by_their_weights_across_batches() -> None:
     assert set(seen.tolist()) == {1.0, 4.0}
     assert abs(float((seen == 4).float().mean()) - 0.75) < 0.04
     assert [len(y) for _, y in drawn] == [2, 3]
+
+
+def test_of_batches_that_may_never_end_the_first_are_read() -> None:
+    class Endless:
+        def __iter__(self) -> Any:
+            return itertools.repeat((torch.zeros(4, 5, 1), torch.zeros(4)))
+
+    found = bounded(Endless(), 10)
+    assert isinstance(found, FirstBatches)
+    assert [len(x) for x, _ in found] == [4, 4, 4]
+    assert found.cut
+    # Again, from the start.
+    assert len(list(found)) == 3
+    dicts = bounded(({"x": torch.zeros(3, 5, 1), "names": ["a"]} for _ in range(2)), 10)
+    assert len(list(dicts)) == 2
+    assert not dicts.cut
+    whole = [1, 2]
+    assert bounded(whole, 1) is whole
+
+
+def test_a_copied_batch_has_its_own_tensors_in_the_same_form() -> None:
+    batch = {"x": torch.ones(2, 3, 1), "y": np.ones(2), "names": ["a", "b"]}
+    found = BatchForm().copied(batch)
+    found["x"].zero_()
+    found["y"][:] = 0
+    assert batch["x"].all()
+    assert batch["y"].all()
+    assert found["names"] is batch["names"]
+    assert isinstance(BatchForm().copied([torch.ones(2), torch.ones(2)]), list)

@@ -1,9 +1,8 @@
-"""What is said of models that fail, or that answer differently each time."""
+"""What is said of models that fail."""
 
 import pytest
-import torch
 
-from crest.strangers.failures import require_same, why_it_failed
+from crest.strangers.failures import why_it_failed
 
 MISSING = TypeError("forward() missing 1 required positional argument: 'lengths'")
 ODD = RuntimeError("Expected 1, got 80")
@@ -38,11 +37,3 @@ def test_words(error: Exception, masked: bool, channels_first: bool | None, word
     assert all(part in found for part in words), found
     # Axes in another order are no reason for a wrong number of arguments.
     assert ("axes" in found) == (error is ODD)
-
-
-def test_rounding_is_no_other_answer() -> None:
-    answers = torch.tensor([1.0, -2.0, 3.0])
-    require_same(answers, answers[:2] * (1 + 1e-6))
-    require_same(torch.zeros(3), torch.zeros(3))
-    with pytest.raises(ValueError, match=r"^model must give the same prediction .* dropout"):
-        require_same(answers, answers[:2] * 1.01)

@@ -1,12 +1,14 @@
 """A model as a function of signals and a mask, in one layout and precision."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+import crest
 from crest.strangers.batch import Batch, read_batch
 from crest.strangers.model import (
     StrangerModel,
@@ -110,7 +112,7 @@ def test_a_mask_that_leaves_nothing_is_named() -> None:
 
 
 def test_answers_with_a_time_axis_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"^model must return .* got \(6, 30, 2\) .* pass answer="):
+    with pytest.raises(ValueError, match=r"^model must return .* got \(6, 30, 2\): pass answer="):
         StrangerModel(lambda x: x).predictions(Batch(X))
 
 
@@ -251,3 +253,68 @@ def test_lengths_are_read_again_when_the_axes_are_known() -> None:
         assert beside.mask.sum(1).tolist() == [40, 35, 30, 48]
         assert beside.mask.shape == (4, 50)
         assert stranger.predictions(beside).shape == (4, 1)
+
+
+def test_what_a_layer_was_given_is_kept_though_a_later_line_writes_over_it() -> None:
+    layer = nn.Flatten()
+    given, beside = torch.ones(2, 3, 4), torch.ones(2, 3)
+    with calls_of(layer) as seen:
+        layer(given)
+        given.zero_()
+    assert seen[0].inputs[0].all()
+
+    class Named(nn.Module):
+        def forward(self, features: Tensor, mask: Tensor) -> Tensor:
+            return features.mean(1)
+
+    named = Named()
+    with calls_of(named) as seen:
+        named(torch.ones(2, 3, 4), mask=beside)
+        beside.zero_()
+    assert seen[0].named["mask"].all()
+
+
+def test_a_model_that_works_in_place_changes_nothing_of_the_users() -> None:
+    x, mask = torch.ones(2, 5, 1), torch.ones(2, 5, dtype=torch.bool)
+
+    def in_place(x: Tensor, mask: Tensor) -> Tensor:
+        mask.zero_()
+        return x.zero_().sum((1, 2))
+
+    StrangerModel(in_place)(x, mask)
+    assert x.all()
+    assert mask.all()
+
+
+@pytest.mark.parametrize("scripted", [torch.jit.script, lambda model: nn.Sequential(torch.jit.script(model))])
+def test_a_scripted_model_is_asked_without_a_look_inside(scripted: Any) -> None:
+    model = scripted(
+        nn.Sequential(nn.Conv1d(2, 4, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))
+    )
+    x, y = torch.randn(12, 2, 40), torch.randn(12)
+    settings = crest.ExchangeSettings(trajectories=8, block=4, bootstrap=5)
+    found = crest.audit(model, (x, y), exchange=settings)
+    assert found.interface is None
+    assert any("was not found" in note for note in found.notes)
+    crest.Watch(model, (x, y), exchange=settings)(0)
+    assert list(crest.repair(model, (x, y), channels_first=True, exchange=settings).candidates) == [
+        "as it is"
+    ]
+    if isinstance(model, torch.jit.ScriptModule):
+        with pytest.raises(
+            ValueError, match=r"^path needs a model that can be looked into, got a scripted one"
+        ):
+            crest.replace_pooling(model, "1", crest.CrestReadout())
+
+
+def test_the_module_of_an_exported_program_is_asked() -> None:
+    model = nn.Sequential(nn.Conv1d(2, 4, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1)).eval()
+    x = torch.randn(12, 2, 40)
+    many = torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("rows")},)).module()
+    batch = Batch(x, channels_first=True)
+    with StrangerModel(many, True).quiet():
+        found = StrangerModel(many, True).predictions(batch)
+    assert torch.allclose(found, model(x))
+    twelve = torch.export.export(model, (x,)).module()
+    with pytest.raises(ValueError, match=r"^model must take inputs .* AssertionError: Guard failed"):
+        StrangerModel(twelve, True, size=5).predictions(batch)

@@ -21,6 +21,7 @@ from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
 from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.ties import Conditions, condition_names, rereadable_conditions
+from crest.probes.asking import require_callable
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
 from crest.strangers.lengths import padding_note
@@ -82,10 +83,7 @@ def audit(
         >>> audit(lambda x: x.mean((1, 2)), x).verdict, audit(lambda x: x[:, 52, 0] - x[:, 20, 0], x).verdict
         ('background', 'events')
     """
-    if isinstance(model, type):
-        raise ValueError(f"model must be an instance, got the class {model.__name__}: call it to make one")
-    if not callable(model):
-        raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
+    require_callable(model, "model")
     settings = settings_of(exchange, invariant)
     if events is not None or conditions is not None:
         require_in_order(batches)

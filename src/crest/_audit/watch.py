@@ -1,15 +1,13 @@
 """Measure a model at the end of an epoch, and leave the training as it is."""
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
 
 from crest._audit.looking import credit_at, known_events, looked_into
 from crest._audit.readings import FeaturesNotFiniteError, Readings, core_of
@@ -18,10 +16,10 @@ from crest._audit.watch_row import WatchedEpoch
 from crest._audit.watch_table import table_of
 from crest._base.arguments import require
 from crest._base.doors import door_leaving
-from crest._base.rng import undisturbed
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings, settings_of
+from crest.probes.asking import require_callable
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.probes.result import CreditMeans
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
@@ -97,10 +95,7 @@ class Watch:
         exchange: ExchangeSettings | None = None,
         prefix: str = "crest/",
     ) -> None:
-        if not callable(model):
-            raise ValueError(f"model must be a module or a function, got {type(model).__name__}")
-        if isinstance(model, nn.Module) and any(map(is_lazy, model.parameters())):
-            raise ValueError("model must have its weights, got lazy ones: ask it about a batch first")
+        require_callable(model, "model")
         require("every", every, "be a whole number, 1 or more")
         self._settings = settings_of(exchange)
         if events is not None:
@@ -109,16 +104,13 @@ class Watch:
         self.history: list[WatchedEpoch] = []
         self._features, self._head = features, head
         self._error, self._prefix = error, prefix
-        # Even a loader that does not shuffle draws a number when it is opened.
-        with undisturbed(*_generators(batches)):
-            self._given = gathered(batches, self._settings.trajectories, keys, channels_first=channels_first)
+        self._given = gathered(batches, self._settings.trajectories, keys, channels_first=channels_first)
         if len(self._given) < 2:
             raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
         self._assumed: list[str] = []
-        with undisturbed():
-            first = settled_axes(model, self._given, channels_first, notes=self._assumed)
+        first = settled_axes(model, self._given, channels_first, notes=self._assumed)
         self._stranger = StrangerModel(model, first, answer, self._settings.batch_size)
-        with self._quietly():
+        with self._stranger.quiet():
             if len(self._given) < FEWEST:
                 self._assumed.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
             batch = self._stranger.beside(self._given)
@@ -151,11 +143,6 @@ class Watch:
     def __repr__(self) -> str:
         return table_of(f"Watch of {len(self._given)} trajectories", self.history)
 
-    @contextlib.contextmanager
-    def _quietly(self) -> Iterator[None]:
-        with undisturbed(), self._stranger.quiet():
-            yield
-
     def _read(self, batch: Batch) -> Readings | None:
         """What the pooling interface shows; it is found anew each time, since weights can hide an activation."""
         notes, read = list(self._assumed), None
@@ -183,7 +170,7 @@ class Watch:
             return None
 
     def _measured(self, epoch: int) -> WatchedEpoch:
-        with self._quietly():
+        with self._stranger.quiet():
             batch = self._stranger.beside(self._given)
             stranger = replace(self._stranger, answer=_finite(self._stranger.answer))
             answers = stranger.predictions(batch)
@@ -244,13 +231,6 @@ class Watch:
 _NO_CREDIT = CreditMeans(
     cie=math.nan, ecm=math.nan, precision=math.nan, chance=math.nan, counted=0, without_events=0
 )
-
-
-def _generators(batches: Any) -> set[torch.Generator]:
-    """Those that a loader draws from, if it has its own."""
-    owners = (batches, getattr(batches, "sampler", None))
-    found = (getattr(owner, "generator", None) for owner in owners)
-    return {one for one in found if isinstance(one, torch.Generator)}
 
 
 def _finite(answer: Callable[[Any], Tensor] | None) -> Callable[[Any], Any]:

@@ -8,14 +8,36 @@ import contextlib
 import hashlib
 import random
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from crest._base.arguments import require
 
+
+class _Setting(NamedTuple):
+    """One way in which torch computes, for the whole process."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
+
+
+def _set_device(device: torch.device) -> None:
+    # Without a default device torch says the CPU; to name it would slow down every call.
+    torch.set_default_device(None if device.type == "cpu" else device)
+
+
+_SETTINGS = (
+    _Setting(torch.is_grad_enabled, torch.set_grad_enabled),
+    _Setting(torch.get_default_dtype, torch.set_default_dtype),
+    _Setting(torch.get_default_device, _set_device),
+    _Setting(torch.get_num_threads, torch.set_num_threads),
+    _Setting(torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    _Setting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    _Setting(torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+)
 # Torch's global state is one for all threads.
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -45,6 +67,22 @@ def torch_generator(seed: np.integer[Any] | int, purpose: str) -> torch.Generato
     return torch.Generator().manual_seed(state & (2**63 - 1))
 
 
+def torch_settings() -> tuple[Any, ...]:
+    """How torch computes in this process, for `set_torch_settings` in another one.
+
+    Example:
+        >>> set_torch_settings(torch_settings())
+    """
+    return tuple(setting.read() for setting in _SETTINGS)
+
+
+def set_torch_settings(values: Iterable[Any]) -> None:
+    """Compute as `torch_settings` told. What is so already is not written: to set the threads or a device costs something."""
+    for setting, value in zip(_SETTINGS, values, strict=True):
+        if setting.read() != value:
+            setting.write(value)
+
+
 @contextlib.contextmanager
 def scope(seed: np.integer[Any] | int, purpose: str) -> Iterator[None]:
     """Seed torch's global state inside the block, for layers that initialise from it, and put it back.
@@ -64,8 +102,36 @@ def scope(seed: np.integer[Any] | int, purpose: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def seeded(
+    seed: np.integer[Any] | int, purpose: str, generators: Iterable[torch.Generator] = ()
+) -> Iterator[None]:
+    """Seed torch's, NumPy's and Python's global states inside the block, for code of others; all is afterwards as before.
+
+    Args:
+        seed: with the purpose, names the stream.
+        purpose: what the numbers are for.
+        generators: others that are put back too, as in `undisturbed`.
+
+    Example:
+        >>> def drawn():
+        ...     with seeded(0, "repair/fit"):
+        ...         return torch.rand(1).item(), np.random.rand(), random.random()
+        >>> drawn() == drawn()
+        True
+    """
+    with undisturbed(*generators), scope(seed, purpose):
+        number = torch_generator(seed, purpose).initial_seed()
+        np.random.seed(number % 2**32)
+        random.seed(number)
+        yield
+
+
+@contextlib.contextmanager
 def undisturbed(*generators: torch.Generator) -> Iterator[None]:
-    """Whatever is drawn inside the block, the global states of torch, NumPy and Python are afterwards as before.
+    """Whatever is drawn or set inside the block, the global states of torch, NumPy and Python are afterwards as before.
+
+    That is the state of every global generator, and how torch computes: grad mode, default dtype and device, threads,
+    deterministic algorithms and precision.
 
     Args:
         *generators: others that are put back too, such as that of a loader.
@@ -80,10 +146,12 @@ def undisturbed(*generators: torch.Generator) -> Iterator[None]:
     """
     python, numpy = random.getstate(), np.random.get_state()
     given = [one.get_state() for one in generators]
+    ways = torch_settings()
     with _devices_kept():
         try:
             yield
         finally:
+            set_torch_settings(ways)
             random.setstate(python)
             np.random.set_state(numpy)
             for one, state in zip(generators, given, strict=True):

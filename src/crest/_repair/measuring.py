@@ -9,7 +9,8 @@ from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings
 from crest.exchange.ties import Tie, even_error
-from crest.probes.batches import batches_of, evaluating, in_batches
+from crest.probes.asking import quietly, require_repeatable
+from crest.probes.batches import batches_of, in_batches
 from crest.probes.errors import ErrorOf
 from crest.strangers.batch import Batch
 from crest.strangers.model import StrangerModel
@@ -35,14 +36,16 @@ class Yardstick:
         asked = batches_of(
             *(part for part in (data.inputs, data.mask) if part is not None), size=self.exchange.batch_size
         )
-        with evaluating(model):
+        with quietly(model, "model"):
             found = in_batches(self._function(model), asked).cpu()
-        if found.ndim > 2:
-            raise ValueError(
-                f"model must give (B,), (B, 1) or logits (B, K), got rows of {tuple(found.shape[1:])}"
-            )
         require_finite("predictions of the model", found)
         return found
+
+    def require_repeatable(self, model: nn.Module) -> None:
+        """Raise a ValueError unless the model predicts the same again, whatever else is in a batch."""
+        parts = [part for part in (self.validation.inputs, self.validation.mask) if part is not None]
+        with quietly(model, "model"):
+            require_repeatable(self._function(model), parts, self.exchange.batch_size, "model")
 
     def error_on(self, model: nn.Module, data: Batch) -> float:
         """The model's error on these trajectories."""
@@ -58,7 +61,7 @@ class Yardstick:
 
     def tested(self, model: nn.Module) -> Exchange:
         """The model's exchange test on the held-out trajectories."""
-        with evaluating(model):
+        with quietly(model, "model"):
             return exchange_test(
                 self._function(model),
                 self.validation.inputs,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from crest._base.arguments import require
 from crest._base.doors import door_leaving
 from crest._base.rng import scope, undisturbed
 from crest._base.tensors import require_finite
+from crest._base.untouched import require_weights
 from crest._repair.conditions import ConditionPair
 from crest._repair.fitting import NOTHING_MOVES, fitting
 from crest._repair.measuring import Yardstick
@@ -27,10 +28,19 @@ from crest.exchange.ties import Conditions
 from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
 from crest.remedies.registry import CONTROL, REMEDIES, remedies_of
 from crest.remedies.remedy import Remedy
-from crest.strangers.batch import Batch, BatchKeys, as_batches
-from crest.strangers.batch_forms import BatchForm, require_rereadable, split_batches
-from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
+from crest.strangers.batch import Batch, BatchKeys, as_batches, generators_of
+from crest.strangers.batch_forms import (
+    BatchForm,
+    FirstBatches,
+    bounded,
+    require_rereadable,
+    split_batches,
+)
+from crest.strangers.failures import CALL_ERRORS, why_it_failed
 from crest.strangers.model import StrangerModel, part_at, settled_axes
+
+# our choice: docs/choices.md#repair
+_READ = 32
 
 
 @door_leaving("model", "fit", "remedies", "conditions", "tell")
@@ -67,12 +77,15 @@ def repair(
             batches have one, the mask (B, T): by the name `mask` if its `forward` has that, as lengths (B,) if it has an
             argument of such a name, else as the second argument.
         train_batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts; a list or a
-            `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits.
+            `DataLoader`, since it is read many times. Targets are (B,): numbers, or classes for logits. Of a loader without a
+            length, which may never end, the first 32 x `exchange.trajectories` are read; `fit` gets all of it if there is a
+            `validation`.
         pooling: path of the pooling layer, or of the module whose output a line of `forward` pools, as
             `model.named_modules()` lists it; or a pair of it and the path of the layer that reads the pooled vector.
             Found by default.
         fit: your own training, `fit(model, batches)`, in place or with the trained model as its result. It starts from the
-            trained weights; to train from the start, let it draw them anew. Torch's global state is seeded for it.
+            trained weights; to train from the start, let it draw them anew. The global states of torch, NumPy and Python are
+            seeded for it, and put back afterwards. Its batches are copies, which it may change.
         validation: held-out batches as in training. Without them a fifth of the trajectories of `train_batches`, drawn by the
             seed, is held out of every training here; all batches are then kept in memory.
         remedies: which to try, names of `crest.remedies.REMEDIES`; by default those that fit, and none if nothing that was
@@ -95,7 +108,8 @@ def repair(
         exchange: how candidates are tested. Its seed is also that of what is held out, of changed batches and of torch's
             state in `fit`.
         jobs: how many candidates are trained at a time, each in a process with its share of torch's threads. Needs joblib.
-            With as many threads, results are the same as one after the other. The processes end with the call.
+            With as many threads, results are the same as one after the other. The processes end with the call; if it is ended early,
+            what was measured by then is told in a warning.
         tell: called with a sentence as each candidate begins and ends, such as `print`; or True for a progress bar, or these
             sentences where standard error is no terminal, which needs the lab extra.
 
@@ -110,22 +124,23 @@ def repair(
         (['as it is', 're-anchored'], True)
     """
     pooling, head = pooling if isinstance(pooling, tuple | list) else (pooling, None)
-    original = _checked(model, pooling, head, fit)
-    if remedies is not None:
-        remedies_of(remedies)
+    original = _checked(model, pooling, head, fit, remedies)
     require("jobs", jobs, "be a whole number, 1 or more")
     settings = settings_of(exchange, invariant)
-    seed = settings.seed
+    seed, most = settings.seed, _READ * settings.trajectories
     # Even a loader that does not shuffle draws a number when it is opened: the user's generators stay as they were.
-    with undisturbed():
+    with undisturbed(*generators_of(train_batches)):
         train_batches = as_batches(train_batches, "train_batches")
         require_rereadable("train_batches", train_batches)
         form = BatchForm(keys, channels_first)
         notes: list[str] = []
-        known = ConditionPair.checked(conditions, train_batches, validation, form, seed)
+        # A loader without a length may never end.
+        finite = bounded(train_batches, most)
+        known = ConditionPair.checked(conditions, finite, validation, form, seed)
         if validation is None:
             with scope(seed, "repair/reading"):
-                train_batches, validation = split_batches(train_batches, form, seed)
+                train_batches, validation = split_batches(finite, form, seed)
+            notes += _cut_note(finite, most)
             notes.append(
                 "ID errors and shares are of a fifth of the training trajectories, held out of every training here. If the "
                 "model as it is was trained on them, its own ID error is too low."
@@ -140,13 +155,14 @@ def repair(
             first.with_axes(channels_first, "train_batches"),
         )
         _require_taken(original, first)
-        held_out = form.joined(validation, "validation", channels_first)
+        held_out = form.joined(_finite(validation, most), "validation", channels_first)
         weights, tie, told = (None, None, []) if known is None else known.ties(held_out)
         notes += told
         yardstick = Yardstick(
             validation=held_out, channels_first=channels_first, error=error, exchange=settings, tie=tie
         )
-        place = None if field is None else form.joined(field, "field", channels_first)
+        yardstick.require_repeatable(original)
+        place = None if field is None else form.joined(_finite(field, most), "field", channels_first)
         plain = TriedModel(model=original, row=measured(original, yardstick, time.perf_counter()))
         # An error that is no error, such as a negative one, is told before anything is trained.
         plain.row.candidate()
@@ -155,7 +171,7 @@ def repair(
             yardstick.predictions(original, place)
         workshop = Workshop(
             model=original, batches=train_batches, form=form, first=first, channels_first=channels_first, seed=seed,
-            pooling=pooling, head=head, fit=fit, weights=weights,
+            pooling=pooling, head=head, fit=fit, most=most, weights=weights,
         )  # fmt: skip
         answers = yardstick.predictions(original, yardstick.validation)
         notes += [_sentence(note) for note in as_numbers_note(error, answers, yardstick.validation.targets)]
@@ -186,20 +202,39 @@ def repair(
         )
 
 
+def _cut_note(batches: Iterable[Any], most: int) -> list[str]:
+    if not isinstance(batches, FirstBatches) or not batches.cut:
+        return []
+    return [
+        f"train_batches do not tell how many they are: the first {most} trajectories are used. Pass validation= to train on all "
+        "of them."
+    ]
+
+
+def _finite(batches: Any, most: int) -> Any:
+    """The batches, of those that do not tell how many they are the first. What is no iterable is told of by who reads it."""
+    return bounded(batches, most) if isinstance(batches, Iterable) else batches
+
+
 def ruled(rows: Mapping[str, MeasuredModel]) -> Choice:
     """What the rule says of these candidates, of which one is the model as it is."""
     return choose({name: row.candidate() for name, row in rows.items()}, keep=AS_IT_IS)
 
 
-def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None) -> nn.Module:
+def _checked(
+    model: nn.Module, pooling: str | None, head: str | None, fit: Fit | None, remedies: Any
+) -> nn.Module:
     """A copy of the model in evaluation mode, if the arguments are what they should be."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    require_weights(model)
     for path in (pooling, head):
         if path is not None:
             part_at(model, "pooling", path)
     if fit is not None and not callable(fit):
         raise ValueError(f"fit must be a function of a model and batches, got {type(fit).__name__}")
+    if remedies is not None:
+        remedies_of(remedies)
     try:
         return copy.deepcopy(model).eval()
     except (RuntimeError, TypeError) as error:
@@ -223,20 +258,18 @@ def _first(batches: Iterable[Any], form: BatchForm, seed: int) -> Batch:
 
 
 def _require_taken(model: nn.Module, first: Batch) -> None:
-    """Raise a ValueError unless the model takes the batch, and predicts the same twice."""
+    """Raise a ValueError unless the model takes the batch."""
     if first.mask is None:
         require_finite("inputs of train_batches", first.inputs)
     stranger, masked = StrangerModel(model), first.mask is not None
     try:
         with stranger.quiet():
-            answer, again = (stranger.raw(first.inputs, first.mask) for _ in range(2))
+            stranger.raw(first.inputs, first.mask)
     except CALL_ERRORS as error:
         shape = tuple(first.inputs.shape)
         raise ValueError(
             why_it_failed(error, shape, masked=masked, channels_first=first.channels_first)
         ) from error
-    if isinstance(answer, Tensor):
-        require_same(answer, again)
 
 
 def _sentence(note: str) -> str:

@@ -1,22 +1,29 @@
 """Candidates one after the other, or side by side in processes: the same candidates either way."""
 
 import contextlib
+import functools
 import os
 import pickle
+import signal
 import tempfile
+import threading
 import time
-from collections.abc import Generator, Mapping
+import warnings
+from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from crest._base.rng import set_torch_settings, torch_settings
 from crest._repair.measuring import Yardstick
 from crest._repair.telling import Say
 from crest._repair.workshop import FitResultError, TriedModel, Workshop
 from crest.remedies.remedy import Remedy
 
+_LOOKS = 0.5
+"""Seconds between two looks of a process at its parent."""
 _IN_FRONT = (
     ". The front is a wrapper around the model, crest.remedies.WithFront: fit must take any module, and for a "
     "LightningModule the network inside is what to repair (docs/repair.md)"
@@ -46,7 +53,10 @@ def tried(
     wanted = {name: remedy for name, remedy in remedies.items() if name not in skipped}
     started, made = time.perf_counter(), dict[str, TriedModel]()
     makers = _side_by_side if jobs > 1 and len(wanted) > 1 else _in_turn
-    with contextlib.closing(makers(workshop, wanted, yardstick, say, jobs)) as each:
+    with (
+        _ended_with_words(made),
+        contextlib.closing(makers(workshop, wanted, yardstick, say, jobs)) as each,
+    ):
         for number, (name, found) in enumerate(each, 1):
             left = _time_left(time.perf_counter() - started, number, len(wanted))
             if isinstance(found, TriedModel):
@@ -56,6 +66,34 @@ def tried(
                 skipped[name] = found
                 say("done", name, found)
     return {name: made[name] for name in wanted if name in made}, skipped
+
+
+@contextlib.contextmanager
+def _ended_with_words(made: Mapping[str, TriedModel]) -> Iterator[None]:
+    """If the block is ended from outside, by Ctrl-C or SIGTERM, a warning tells what was measured by then."""
+
+    def ended(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    # A handler of the user's own stays, and only the main thread can set one. Without any, Python would end at once, and no
+    # `finally` would run.
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if ours:
+        signal.signal(signal.SIGTERM, ended)
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        told = [f"{name}: {in_numbers(one)}" for name, one in made.items()]
+        warnings.warn(
+            f"repair was ended early. Measured so far: {'; '.join(told) or 'nothing'}", stacklevel=2
+        )
+        raise
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def in_numbers(one: TriedModel) -> str:
@@ -112,6 +150,18 @@ def _beginning(remedy: Remedy) -> str:
     return "training" if remedy.needs_fit else "fitting the head again"
 
 
+@functools.cache
+def _end_with(parent: int) -> None:
+    """End this process when its parent has: joblib's processes would train on, and then wait for another call that never comes."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
+
+
 def _side_by_side(
     workshop: Workshop,
     remedies: Mapping[str, Remedy],
@@ -130,14 +180,14 @@ def _side_by_side(
     waiting, running = list(remedies.items()), dict[Future[TriedModel | str], str]()
     with tempfile.TemporaryDirectory(prefix="crest-") as folder:
         shared = Path(folder) / "shared.pickle"
-        _write(shared, (workshop, yardstick), jobs, joblib)
+        _write(shared, (workshop, yardstick, torch_settings()), jobs, joblib)
         pool = joblib.parallel.loky.ProcessPoolExecutor(min(jobs, len(remedies)), env=limits)
         try:
             while waiting or running:
                 while waiting and len(running) < jobs:
                     name, remedy = waiting.pop(0)
                     say("begun", name, _beginning(remedy))
-                    running[pool.submit(_in_process, shared, name, remedy, threads)] = name
+                    running[pool.submit(_in_process, shared, name, remedy, threads, os.getpid())] = name
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     yield running.pop(future), _sent_back(future)
         finally:
@@ -145,11 +195,13 @@ def _side_by_side(
             pool.shutdown(kill_workers=bool(running))
 
 
-def _in_process(shared: Path, name: str, remedy: Remedy, threads: int) -> TriedModel | str:
+def _in_process(shared: Path, name: str, remedy: Remedy, threads: int, parent: int) -> TriedModel | str:
     """The candidate or why there is none, made from the file: each starts from the same state, whatever its process did before."""
-    torch.set_num_threads(threads)
+    _end_with(parent)
     with shared.open("rb") as file:
-        workshop, yardstick = pickle.load(file)
+        workshop, yardstick, settings = pickle.load(file)
+    set_torch_settings(settings)
+    torch.set_num_threads(threads)
     # What a training does in parallel itself stays in this process, which may be killed.
     with _joblib().parallel_backend("threading"):
         return made_or_why(workshop, name, remedy, yardstick)

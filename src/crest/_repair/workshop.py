@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-from crest._base.rng import scope, torch_generator, undisturbed
+from crest._base.rng import scope, seeded, torch_generator, undisturbed
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import MeasuredModel
 from crest._repair.structure import Structure
@@ -16,7 +16,7 @@ from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
 from crest.remedies.remedy import FrontMaker, Remedy, mask_argument
 from crest.strangers.batch import Batch, generators_of
-from crest.strangers.batch_forms import BatchForm, ChangedBatches, DrawnBatches
+from crest.strangers.batch_forms import BatchForm, ChangedBatches, DrawnBatches, bounded
 from crest.strangers.interface import Interface
 from crest.strangers.pooling import find_place
 from crest.strangers.slot import Layout
@@ -96,6 +96,8 @@ class Workshop:
     """Whether it keeps a time axis of length one."""
     fit: Fit | None = None
     """The user's training."""
+    most: int = 4096
+    """How many trajectories are read of batches that do not tell how many they are, where all of them are read."""
     weights: Tensor | None = None
     """Of each training trajectory, with which every pair of target and condition comes equally often; None without conditions."""
     stride: int = field(default=1, init=False)
@@ -171,7 +173,7 @@ class Workshop:
         front = maker(channels_first=self.channels_first)
         if callable(calibrate := getattr(front, "calibrate", None)):
             batch = self.first.with_axes(self.channels_first, "train_batches")
-            calibrate(batch.inputs, batch.mask)
+            calibrate(batch.inputs.clone(), batch.mask)
         return front
 
     def _structure(self, remedy: Remedy, **more: Any) -> Structure:
@@ -192,9 +194,11 @@ class Workshop:
 
     def _batches(self, remedy: Remedy) -> Iterable[Any]:
         """The batches to train on; each pass over them draws anew, and the seed repeats a run."""
-        batches = self.batches
+        # Copies: a model, a change or a training that works in place changes neither the user's tensors nor what comes next.
+        batches: Iterable[Any] = ChangedBatches(self.batches, self.form.copied)
         if remedy.balanced and self.weights is not None:
-            batches = DrawnBatches(batches, self.form, self.weights, seed=self.seed, argument="train_batches")
+            whole = bounded(self.batches, self.most)
+            batches = DrawnBatches(whole, self.form, self.weights, seed=self.seed, argument="train_batches")
         if remedy.change is None:
             return batches
         numbers = torch_generator(self.seed, "repair/batches")
@@ -218,7 +222,8 @@ class Workshop:
         batches = self._batches(remedy)
         if self.fit is None:
             raise ValueError("fit must be given for a remedy that trains")
-        with scope(self.seed, "repair/fit"):
+        # Whatever a training draws or sets, the next candidate starts as this one did.
+        with seeded(self.seed, "repair/fit", generators_of(self.batches)):
             try:
                 returned = self.fit(model.train(), batches)
             except ValueError as error:
@@ -233,7 +238,8 @@ class Workshop:
             raise FitResultError(
                 f"fit must train the model in place and return None, or return a model, got {type(returned).__name__}"
             )
-        return returned
+        # It may be a model that the user holds: what is done with a candidate is done to a copy.
+        return returned if returned is model else copy.deepcopy(returned)
 
     def _reanchored(self, model: nn.Module) -> Reanchored:
         """The report of re-anchoring, which changes the model."""
@@ -247,7 +253,7 @@ class Workshop:
 
         return reanchor(
             model,
-            ChangedBatches(self.batches, as_tuple),
+            ChangedBatches(bounded(self.batches, self.most), as_tuple),
             pooling=place,
             head=self.head,
             layout=self.layout,

@@ -12,6 +12,7 @@ from torch import Tensor
 from crest._base.arguments import require_shape
 from crest._base.doors import door_leaving
 from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
+from crest.probes.asking import quietly
 from crest.probes.batches import BATCH, batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
@@ -53,7 +54,7 @@ def predictions_of(
 ) -> Tensor:
     """What the function predicts, finite, on the CPU."""
     asked = [inputs] if mask is None else [inputs, mask]
-    with torch.no_grad():
+    with quietly(function):
         found = in_batches(function, batches_of(*asked, size=batch_size))
     require_finite("the function's predictions", found)
     return found.cpu()

@@ -16,6 +16,7 @@ from crest.exchange.result import Exchange
 from crest.exchange.sensitivity import TOGETHER, Interval, resampled_counts, root_of_ratio, sensitivities
 from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.two_way import Array, component_shares, resampled_intervals, sums_of_squares
+from crest.probes.asking import quietly, require_callable, require_predictions, require_repeatable
 from crest.probes.batches import batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
@@ -60,8 +61,7 @@ def exchange_test(
     """
     require_series("inputs", inputs, "(N, T, C)")
     settings = settings_of(exchange)
-    if not callable(function):
-        raise ValueError(f"function must be callable, got {type(function).__name__}")
+    require_callable(function)
     if len(inputs) < 2:
         raise ValueError("inputs must hold two trajectories or more: one has nothing to exchange")
     valid = as_mask(mask, inputs)
@@ -73,11 +73,26 @@ def exchange_test(
         targets = as_per_trajectory("targets must be", targets, len(inputs))
         require_finite("targets", targets)
 
+    with quietly(function):
+        return _tested(function, inputs, valid=valid, targets=targets, error=error, settings=settings)
+
+
+def _tested(
+    function: Callable[..., Tensor],
+    inputs: Tensor,
+    *,
+    valid: Tensor | None,
+    targets: Tensor | None,
+    error: ErrorOf,
+    settings: ExchangeSettings,
+) -> Exchange:
+    """The test of a function that leaves nothing behind."""
     numbers = generator(settings.seed, "exchange")
     drawn = numbers.permutation(len(inputs))[: settings.trajectories]
     chosen = torch.from_numpy(drawn).to(inputs.device)
     signals = inputs.detach()[chosen]
     valid = None if valid is None else valid[chosen]
+    require_repeatable(function, [signals] if valid is None else [signals, valid], settings.batch_size)
     parts = CrossedSignals(signals, valid, settings)
     # No block of one: it has nothing to exchange.
     blocks = np.array_split(
@@ -139,9 +154,7 @@ def _constant(targets: Tensor, like: Tensor) -> Tensor:
 def _predictions(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Tensor:
     """What the function answers, on the CPU."""
     found = in_batches(function, asked)
-    if found.ndim > 2 or found.is_complex() or 0 in found.shape:
-        got = f"{tuple(found.shape)} of {found.dtype}"
-        raise ValueError(f"function must return real numbers of shape (B,), (B, 1) or (B, K), got {got}")
+    require_predictions(found, len(found))
     require_finite("the function's predictions", found)
     return found.cpu()
 

@@ -63,6 +63,9 @@ class ExchangeSettings:
         require_fields(self, "be a whole number, 2 or more", "trajectories", "block")
         require_fields(self, "be a whole number, 1 or more", "batch_size", "bootstrap")
         require_fields(self, "be a whole number, 0 or more", "seed")
+        # NumPy's integers pass for whole numbers; torch takes no such seed, and records keep no such number.
+        for name in ("trajectories", "block", "batch_size", "bootstrap", "seed"):
+            object.__setattr__(self, name, int(getattr(self, name)))
         object.__setattr__(self, "invariant", nuisances_of(self.invariant, "invariant"))
 
 

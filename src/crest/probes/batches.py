@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -31,14 +31,18 @@ def evaluating(module: nn.Module) -> Iterator[None]:
         raise ValueError(f"module must be a torch.nn.Module, got {type(module).__name__}")
     modes = [(part, part.training) for part in module.modules()]
     training = module.training
-    module.eval()
+    # The module of an exported program has no modes, and says so when it is asked for one.
+    no_modes = contextlib.suppress(NotImplementedError)
+    with no_modes:
+        module.eval()
     try:
         with torch.no_grad():
             yield
     finally:
         # Through the module's own `train`, which may do more than set a flag; then part by part, because a
         # frozen part of a network in training is in evaluation mode.
-        module.train(training)
+        with no_modes:
+            module.train(training)
         for part, mode in modes:
             part.training = mode
 
@@ -105,6 +109,36 @@ def in_batches(
     return torch.cat(answers)
 
 
+def is_dense(value: object) -> TypeGuard[Tensor]:
+    """Whether this is a tensor that can be joined and counted with: not sparse, quantised, nested or of one byte.
+
+    Example:
+        >>> is_dense(torch.ones(2)), is_dense(torch.ones(2).to_sparse()), is_dense([1.0, 1.0])
+        (True, False, False)
+    """
+    if (
+        not isinstance(value, Tensor)
+        or value.layout != torch.strided
+        or value.is_quantized
+        or value.is_nested
+    ):
+        return False
+    return not value.is_floating_point() or value.dtype.itemsize > 1
+
+
+def shape_words(value: object) -> str:
+    """What came in the place of a plain tensor, for a message.
+
+    Example:
+        >>> shape_words(torch.ones(2, 1)), shape_words(None), shape_words(torch.ones(2).to_sparse())
+        ('(2, 1)', 'NoneType', 'a tensor of torch.sparse_coo and torch.float32')
+    """
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    kind = "a nested tensor" if value.is_nested else f"a tensor of {value.layout} and {value.dtype}"
+    return str(tuple(value.shape)) if is_dense(value) else kind
+
+
 def _answer(function: Callable[..., Tensor], batch: Tensor | Sequence[Tensor | None]) -> Tensor:
     parts = [batch] if isinstance(batch, Tensor) else batch
     if not isinstance(parts, tuple | list):
@@ -112,8 +146,10 @@ def _answer(function: Callable[..., Tensor], batch: Tensor | Sequence[Tensor | N
     tensors = [part for part in parts if isinstance(part, Tensor)]
     if not tensors or not all(tensor.ndim for tensor in tensors):
         raise ValueError(f"batches must hold at least one tensor with a row for each trajectory, got {parts}")
-    answer, rows = function(*parts), len(tensors[0])
-    if not isinstance(answer, Tensor) or answer.ndim == 0 or len(answer) != rows:
-        got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+    # Copies: a function that works in place would change what it is asked about next, and what the user has.
+    given = [part.clone() if isinstance(part, Tensor) else part for part in parts]
+    answer, rows = function(*given), len(tensors[0])
+    if not is_dense(answer) or answer.ndim == 0 or len(answer) != rows:
+        got = shape_words(answer)
         raise ValueError(f"function must return a tensor with a row for each of the {rows} rows, got {got}")
     return answer

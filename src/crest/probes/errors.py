@@ -31,7 +31,13 @@ def rmse(prediction: Tensor, target: Tensor) -> Tensor:
             "prediction and target must be numbers of one shape, got "
             f"{tuple(prediction.shape)} of {prediction.dtype} and {tuple(target.shape)} of {target.dtype}"
         )
-    return (prediction - target).square().mean().sqrt()
+    difference = prediction - target
+    # The square of a number of 1e30 is beyond float32, though the error itself is not.
+    scale = difference.detach().abs().amax() if difference.numel() else difference.new_zeros(())
+    found = difference.square().mean().sqrt()
+    if torch.compiler.is_compiling() or bool(torch.isfinite(found)) or not bool(torch.isfinite(scale)):
+        return found
+    return scale * (difference / scale).square().mean().sqrt()
 
 
 @door

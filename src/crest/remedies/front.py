@@ -11,6 +11,7 @@ from crest.strangers.lengths import lengths_of, mask_from
 from crest.strangers.signature import (
     is_mask,
     length_argument,
+    length_beside_mask,
     names_mask,
     require_valid_steps,
     step_argument,
@@ -44,6 +45,7 @@ class WithFront(nn.Module):
         self._front_mask = mask_argument(front)
         self._by_name = takes_mask_by_name(model)
         self._by_length = length_argument(model)
+        self._beside = length_beside_mask(model)
         self._own = step_argument(model)
 
     def forward(self, x: Tensor, mask: Any = None, lengths: Any = None, **others: Any) -> Tensor:
@@ -78,6 +80,8 @@ class WithFront(nn.Module):
             given = lengths_of(mask) if lengths is None else lengths
             answer = self.model(left, **{self._by_length: given}, **others)
         elif self._by_name:
+            if self._beside is not None and lengths is not None:
+                others.setdefault(self._beside, lengths)
             answer = self.model(left, mask=mask, **others)
         else:
             answer = self.model(left, mask, **others)

@@ -16,6 +16,7 @@ from torch.utils.data import BatchSampler, Dataset, IterableDataset, SequentialS
 
 from crest._base.arguments import require
 from crest._base.arrays import valid_steps
+from crest._base.rng import undisturbed
 from crest._base.tensors import as_flags, as_per_trajectory, as_tensor, require_finite
 from crest.strangers.lengths import ORDER, mask_from
 
@@ -305,10 +306,7 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
         )
     if axes:
         steps = sorted(one.inputs.shape[axes[0]] for one in batches)
-        if batches[0].mask is None:
-            raise ValueError(
-                f"{argument} must hold windows of one length, or masks, got {steps[0]} to {steps[-1]} steps"
-            )
+        _require_steps(batches, axes[0], argument)
         padded = [_longer(one, axes[0], steps[-1], argument) for one in batches]
     else:
         padded = list(batches)
@@ -321,6 +319,29 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
         _joined(padded, "mask", argument, most) if lengths is None else mask_from(lengths, inputs, argument)
     )
     return Batch(inputs, targets, mask, tuple(map(len, batches)), batches[0].channels_first, lengths)
+
+
+def _require_steps(batches: Sequence[Batch], axis: int, argument: str) -> None:
+    """Raise a ValueError unless the axis in which inputs differ may be that of time, and masks tell which steps are padding."""
+    first, shapes = batches[0], sorted({tuple(one.inputs.shape[1:]) for one in batches})
+    # Which axis is time is told by whoever knows the order of the axes, by a mask, or by lengths that fit into one of them alone.
+    times = {1, 2} if first.channels_first is None else {1 + first.channels_first}
+    if first.lengths is not None:
+        longest = int(first.lengths.max())
+        times = {one for one in times if longest <= first.inputs.shape[one]} or times
+    elif first.mask is not None:
+        times = {one for one in times if first.mask.shape[1:] == (first.inputs.shape[one],)} or times
+    fewest, most = shapes[0][axis - 1], shapes[-1][axis - 1]
+    if axis not in times:
+        raise ValueError(f"{argument} must hold inputs of one number of channels, got {fewest} to {most}")
+    if first.mask is None and len(times) == 1:
+        raise ValueError(
+            f"{argument} must hold windows of one length, or masks, got {fewest} to {most} steps"
+        )
+    if first.mask is None:
+        raise ValueError(
+            f"{argument} must hold inputs of one shape, or masks if their steps differ, got {shapes[0]} and {shapes[-1]}"
+        )
 
 
 def _joined(batches: Sequence[Batch], part: str, argument: str, most: int | None) -> Tensor | None:
@@ -368,10 +389,12 @@ def gathered(
     """
     require("most", most, "be a whole number, 2 or more")
     found: list[Batch] = []
-    for batch in as_batches(batches):
-        found.append(read_batch(batch, keys=keys, channels_first=channels_first))
-        if sum(map(len, found)) >= most:
-            break
+    # Even a loader that does not shuffle draws a number when it is opened.
+    with undisturbed(*generators_of(batches)):
+        for batch in as_batches(batches):
+            found.append(read_batch(batch, keys=keys, channels_first=channels_first))
+            if sum(map(len, found)) >= most:
+                break
     if not any(map(len, found)):
         raise ValueError("batches must hold at least one trajectory, got none")
     return join_batches(found, most=most)

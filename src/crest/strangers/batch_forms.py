@@ -61,6 +61,18 @@ class BatchForm:
             return {**batch, key: _as_before(batch[key], inputs)}
         return _like(batch, [_as_before(batch[0], inputs), *batch[1:]])
 
+    def copied(self, batch: Any) -> Any:
+        """The same batch with tensors and arrays of its own: who works in place changes nothing of the user's."""
+
+        def own(part: Any) -> Any:
+            if isinstance(part, Tensor):
+                return part.clone()
+            return part.copy() if isinstance(part, np.ndarray) else part
+
+        if isinstance(batch, Mapping):
+            return {key: own(part) for key, part in batch.items()}
+        return _like(batch, [own(part) for part in batch])
+
     def rows(self, batch: Any, rows: Tensor) -> Any:
         """Some rows of a batch: of every tensor or array in it that has as many rows as its inputs, and of its own lists.
 
@@ -242,6 +254,58 @@ class ChangedBatches:
 
     def __len__(self) -> int:
         return len(self.batches)  # type: ignore[arg-type]
+
+
+class FirstBatches:
+    """The first batches, up to a number of trajectories: what is read of a loader that may never end.
+
+    Example:
+        >>> first = FirstBatches(itertools.repeat(torch.zeros(4, 5, 1)), 10)
+        >>> len(list(first)), first.cut
+        (3, True)
+    """
+
+    def __init__(self, batches: Iterable[Any], most: int) -> None:
+        self.batches = batches
+        self.most = most
+        self.cut = False
+        """Whether there were more."""
+
+    def __iter__(self) -> Iterator[Any]:
+        seen = 0
+        for batch in self.batches:
+            if seen >= self.most:
+                self.cut = True
+                return
+            yield batch
+            seen += _rows_of(batch)
+
+
+def bounded(batches: Iterable[Any], most: int) -> Iterable[Any]:
+    """The batches, if they tell how many they are; else the first of them, up to a number of trajectories.
+
+    Example:
+        >>> bounded([1, 2], 10), type(bounded(itertools.count(), 10)).__name__
+        ([1, 2], 'FirstBatches')
+    """
+    try:
+        len(batches)  # type: ignore[arg-type]
+    except (TypeError, NotImplementedError):
+        return FirstBatches(batches, most)
+    return batches
+
+
+def _rows_of(batch: Any) -> int:
+    """How many trajectories a batch has, as far as that shows; what is no batch is told of by who reads it."""
+    parts = (
+        batch.values()
+        if isinstance(batch, Mapping)
+        else batch
+        if isinstance(batch, tuple | list)
+        else [batch]
+    )
+    counts = [len(part) for part in parts if isinstance(part, Tensor | np.ndarray) and part.ndim]
+    return max(counts, default=1)
 
 
 class DrawnBatches:

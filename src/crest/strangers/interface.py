@@ -299,7 +299,12 @@ def watched(model: nn.Module) -> Iterator[list[ModuleCall]]:
 
         return keep
 
-    handles = [part.register_forward_hook(hook(name)) for name, part in model.named_modules() if name]
+    # Scripted parts take no hooks.
+    handles = [
+        part.register_forward_hook(hook(name))
+        for name, part in model.named_modules()
+        if name and not isinstance(part, torch.jit.ScriptModule)
+    ]
     try:
         yield seen
     finally:

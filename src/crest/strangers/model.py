@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from crest._base.tensors import require_finite
 from crest.background import SIGMA
-from crest.probes.batches import BATCH, batches_of, evaluating, in_batches
+from crest.probes.asking import quietly, require_predictions, require_repeatable
+from crest.probes.batches import BATCH, batches_of, in_batches
 from crest.strangers.batch import Batch
-from crest.strangers.failures import CALL_ERRORS, require_same, why_it_failed
+from crest.strangers.failures import CALL_ERRORS, why_it_failed
 from crest.strangers.lengths import lengths_of
 from crest.strangers.series import copy_of
 from crest.strangers.signature import (
@@ -60,6 +61,9 @@ class StrangerModel:
                 f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0], or "
                 "a model that returns one"
             )
+        require_predictions(
+            found, len(signals), "model", ": pass answer=, or a model that returns it" * (self.answer is None)
+        )
         return found
 
     def raw(self, inputs: Any, mask: Any = None) -> Any:
@@ -72,6 +76,8 @@ class StrangerModel:
             tensor([2])
         """
         device, precision = place_of(self.model)
+        # Copies: a model that works in place would change what it is asked about next, and what the user has.
+        inputs, mask = (part.clone() if isinstance(part, Tensor) else part for part in (inputs, mask))
         if device is not None:
             inputs, mask = (part.to(device) if isinstance(part, Tensor) else part for part in (inputs, mask))
         if precision is not None and isinstance(inputs, Tensor) and inputs.is_floating_point():
@@ -98,9 +104,8 @@ class StrangerModel:
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """Evaluation mode without gradients inside the block."""
-        mode = contextlib.nullcontext() if self.module is None else evaluating(self.module)
-        with mode, torch.no_grad():
+        """Evaluation mode without gradients inside the block; model and global states are afterwards as before."""
+        with quietly(self.model, "model"):
             yield
 
     def beside(self, batch: Batch) -> Batch:
@@ -128,11 +133,6 @@ class StrangerModel:
             raise ValueError(
                 why_it_failed(error, shape, masked=masked, channels_first=self.channels_first)
             ) from error
-        if found.ndim > 2:
-            raise ValueError(
-                f"model must return (B,), (B, 1) or (B, K), got {tuple(found.shape)} for {len(batch)} trajectories: "
-                "pass answer=, or a model that returns it"
-            )
         require_finite("the model's predictions", found)
         classes = found.shape[1] if found.ndim == 2 else 1
         targets = batch.targets
@@ -141,7 +141,7 @@ class StrangerModel:
                 f"targets must be classes from 0 to {classes - 1}, as many as the predictions have, got "
                 f"{targets.min():g} to {targets.max():g}"
             )
-        require_same(found, in_batches(self, batches[:1]))
+        require_repeatable(self, parts, self.size, "model")
         return found
 
 
@@ -205,6 +205,10 @@ def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
         >>> part_at(nn.Sequential(nn.Linear(2, 1)), "head", "0")
         Linear(in_features=2, out_features=1, bias=True)
     """
+    if isinstance(model, torch.jit.ScriptModule):
+        raise ValueError(
+            f"{argument} needs a model that can be looked into, got a scripted one: give the module from before torch.jit.script"
+        )
     names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
     if path not in names:
         near = difflib.get_close_matches(str(path), names, n=5, cutoff=0.4) or names[:20]
@@ -223,14 +227,15 @@ def find_channels_first(model: nn.Module, batch: Batch) -> bool | None:
         False
     """
     first: list[int] = []
-    with evaluating(model), contextlib.ExitStack() as hooks:
+    stranger = StrangerModel(model)
+    with stranger.quiet(), contextlib.ExitStack() as hooks:
         for part in model.modules():
             channels = _channels_of(part)
             if channels is not None:
                 handle = part.register_forward_pre_hook(lambda *_, channels=channels: first.append(channels))
                 hooks.callback(handle.remove)
         try:
-            StrangerModel(model).raw(batch.inputs, batch.mask)
+            stranger.raw(batch.inputs, batch.mask)
         except (*CALL_ERRORS, ValueError):
             # A mask whose steps are a guess may fail behind the first layer, which has told by then.
             if batch.lengths is None or not first:

@@ -50,7 +50,18 @@ def length_argument(model: Callable[..., Any]) -> str | None:
         ('lengths', None, None)
     """
     names = list(_arguments(model))
-    return None if "mask" in names else next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
+    return None if "mask" in names else _named_lengths(names)
+
+
+def length_beside_mask(model: Callable[..., Any]) -> str | None:
+    """The name of the argument by which a model takes lengths beside a mask; None if it does not take both.
+
+    Example:
+        >>> length_beside_mask(lambda x, mask, lengths: x), length_beside_mask(lambda x, lengths: x)
+        ('lengths', None)
+    """
+    names = list(_arguments(model))
+    return _named_lengths(names) if "mask" in names else None
 
 
 def names_mask(argument: str | None) -> bool:
@@ -105,6 +116,10 @@ def require_valid_steps(argument: str | None) -> None:
             f"mask is True where a step is valid, and the model takes it as {argument!r}: wrap the model, such as "
             f"lambda x, mask: model(x, ~mask)"
         )
+
+
+def _named_lengths(names: list[str]) -> str | None:
+    return next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
 
 
 def _arguments(model: Callable[..., Any]) -> dict[str, bool]:

@@ -1,0 +1,162 @@
+"""A module that is afterwards as before, whatever its `forward` writes: weights, buffers, parts, hooks, plain attributes.
+
+A copy of the module would be simpler, and would not do: hooks and functions that hold the module itself would still write to it, and
+many modules cannot be copied. So what a forward pass can write is kept beside, and put back in place, by identity and by value. It
+costs a copy of every tensor inside for as long as the block lasts. What is in other Python objects, in globals or in files is not
+put back.
+"""
+
+import collections
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+_HELD: set[int] = set()
+"""Modules that are kept already: a block inside of another has nothing to do."""
+
+
+def require_weights(module: nn.Module, argument: str = "model") -> None:
+    """Raise a ValueError if a module has weights without values: lazy ones, or ones on the meta device.
+
+    Example:
+        >>> require_weights(nn.LazyLinear(1))
+        Traceback (most recent call last):
+        ValueError: model must have its weights, got lazy ones: ask it about a batch first
+    """
+    tensors = [*module.parameters(), *module.buffers()]
+    if any(map(is_lazy, tensors)):
+        raise ValueError(f"{argument} must have its weights, got lazy ones: ask it about a batch first")
+    if any(one.is_meta for one in tensors):
+        raise ValueError(
+            f"{argument} must have its weights, got some on the meta device, which hold no numbers: load them first, by "
+            "load_state_dict(..., assign=True)"
+        )
+
+
+@contextlib.contextmanager
+def untouched(module: nn.Module, argument: str = "model") -> Iterator[None]:
+    """Whatever the module writes to itself inside the block, it is afterwards as before, also after an error.
+
+    Args:
+        module: with its weights.
+        argument: what messages call it.
+
+    Example:
+        >>> norm = nn.BatchNorm1d(2)
+        >>> with untouched(norm):
+        ...     _ = norm(torch.ones(4, 2))
+        >>> norm.running_mean, norm.num_batches_tracked
+        (tensor([0., 0.]), tensor(0))
+    """
+    require_weights(module, argument)
+    if id(module) in _HELD:
+        yield
+        return
+    kept = _Kept()
+    kept.keep(module)
+    _HELD.add(id(module))
+    try:
+        yield
+    finally:
+        _HELD.discard(id(module))
+        kept.put_back()
+
+
+class _Kept:
+    """Containers with what was in them, and tensors with their values. Both are held here, so that an id stays that of one object."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.containers: list[tuple[Any, Any]] = []
+        self.tensors: list[_KeptTensor] = []
+        self.arrays: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
+
+    def keep(self, value: Any) -> None:
+        """Remember this, and what is inside of it."""
+        # A loop, since lists in lists may be deep.
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            kinds = (nn.Module, Tensor, np.ndarray, dict, list, set, tuple, collections.deque)
+            if id(one) in self.seen or not isinstance(one, kinds):
+                continue
+            self.seen.add(id(one))
+            if isinstance(one, Tensor):
+                waiting += self._keep_tensor(one)
+            elif isinstance(one, np.ndarray):
+                self.arrays.append((one, one.copy()))
+            elif isinstance(one, torch.jit.ScriptModule):
+                # What a scripted module has is not in its Python namespace.
+                waiting += [*one.parameters(), *one.buffers()]
+            elif isinstance(one, nn.Module):
+                waiting.append(vars(one))
+            elif isinstance(one, tuple):
+                waiting += one
+            else:
+                self.containers.append((one, one.copy()))
+                waiting += one.values() if isinstance(one, dict) else one
+
+    def _keep_tensor(self, one: Tensor) -> list[Tensor]:
+        # A sparse or quantised tensor is kept as the object that it is.
+        if one.layout == torch.strided and not (one.is_quantized or one.is_nested or one.is_meta):
+            self.tensors.append(_KeptTensor(one))
+            return [one.grad] if one.is_leaf and one.grad is not None else []
+        return []
+
+    def put_back(self) -> None:
+        """Everything as it was. What did not change is not written, so that a graph that waits for its backward pass stays valid."""
+        for container, before in self.containers:
+            if not _same_objects(container, before):
+                container.clear()
+                (container.update if isinstance(container, dict | set) else container.extend)(before)
+        for tensor in self.tensors:
+            tensor.put_back()
+        for array, values in self.arrays:
+            array[...] = values
+
+
+class _KeptTensor:
+    """A tensor, the memory that it had, and what was in there."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.memory = tensor.data
+        self.values = tensor.detach().clone()
+        self.requires_grad = tensor.requires_grad
+        self.grad = tensor.grad if tensor.is_leaf else None
+
+    def put_back(self) -> None:
+        """The same memory with the same values, gradient, and wish for one."""
+        now, before = self.tensor, self.memory
+        moved = now.data_ptr() != before.data_ptr() or now.stride() != before.stride()
+        if moved or now.shape != before.shape or now.dtype != before.dtype:
+            now.data = before
+        if not _same_values(before, self.values):
+            before.copy_(self.values)
+        if now.is_leaf:
+            if now.requires_grad != self.requires_grad:
+                now.requires_grad_(self.requires_grad)
+            if now.grad is not self.grad:
+                now.grad = self.grad
+
+
+def _same_objects(one: Any, other: Any) -> bool:
+    if len(one) != len(other):
+        return False
+    if isinstance(one, set):
+        return bool(one == other)
+    if isinstance(one, dict) and not all(a is b for a, b in zip(one.values(), other.values(), strict=True)):
+        return False
+    # By identity: tensors do not compare to one truth value.
+    return all(a is b for a, b in zip(one, other, strict=True))
+
+
+def _same_values(one: Tensor, other: Tensor) -> bool:
+    # NaN is not equal to itself.
+    return torch.equal(one, other) or bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124

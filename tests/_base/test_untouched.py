@@ -1,0 +1,149 @@
+"""Whatever a module writes to itself, it is afterwards as before."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from crest._base.untouched import require_weights, untouched
+
+
+class Everything(nn.Module):
+    """One of each thing that a module can have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.norm = nn.BatchNorm1d(2)
+        self.register_buffer("mean", torch.zeros(2))
+        self.count, self.plain, self.array = 0, torch.zeros(2), np.zeros(2)
+        self.seen: list[Any] = [torch.zeros(1)]
+        self.by_name: dict[str, Any] = {"inner": [1]}
+        self.loose = [nn.Linear(1, 1)]
+        self.script = torch.jit.script(nn.BatchNorm1d(2))
+
+
+def _grown(one: Everything) -> None:
+    one.made = nn.Linear(2, 2)
+    one.register_buffer("late", torch.ones(1))
+    one.layer.register_forward_hook(lambda *_: None)
+
+
+def _replaced(one: Everything) -> None:
+    one.layer = nn.Linear(3, 3)
+    del one.norm
+    one.mean = torch.ones(3)
+
+
+def _converted(one: Everything) -> None:
+    one.layer.weight.data = one.layer.weight.data.double()
+    one.layer.weight.requires_grad_(False)
+    one.layer.weight.grad = torch.ones(2, 2).double()
+
+
+def _scripted(one: Everything) -> None:
+    one.script.train()(torch.ones(4, 2))
+
+
+WRITES: dict[str, Callable[[Everything], object]] = {
+    "buffer": lambda one: one.mean.add_(1),
+    "buffer anew": lambda one: setattr(one, "mean", one.mean + 1),
+    "running statistics": lambda one: one.norm.train()(torch.ones(4, 2)),
+    "weight": lambda one: one.layer.weight.data.add_(1),
+    "gradient": lambda one: one.layer.bias.grad.add_(1),
+    "converted": _converted,
+    "counter": lambda one: setattr(one, "count", 5),
+    "plain tensor": lambda one: one.plain.add_(1),
+    "array": lambda one: one.array.__iadd__(1),
+    "list": lambda one: one.seen.append(2),
+    "tensor in a list": lambda one: one.seen[0].add_(1),
+    "list in a dict": lambda one: one.by_name["inner"].append(2),
+    "module in a list": lambda one: one.loose[0].weight.data.add_(1),
+    "made": _grown,
+    "replaced": _replaced,
+    "mode": lambda one: one.layer.eval(),
+    "scripted part": _scripted,
+    "NaN": lambda one: one.mean.fill_(torch.nan),
+}
+
+
+def shown(one: Everything) -> list[Any]:
+    """All that can be compared, by value and by identity."""
+    tensors = [*one.state_dict().values(), *one.loose[0].parameters(), one.plain, one.seen[0]]
+    return [
+        [(value.tolist(), value.dtype) for value in tensors],
+        [id(part) for part in one.modules()],
+        [(name, id(value), value.requires_grad) for name, value in one.named_parameters()],
+        [None if value.grad is None else value.grad.tolist() for value in one.parameters()],
+        [part.training for part in one.modules()],
+        [len(part._forward_hooks) for part in one.modules() if not isinstance(part, torch.jit.ScriptModule)],
+        one.count,
+        one.array.tolist(),
+        len(one.seen),
+        one.by_name,
+        sorted(vars(one)),
+    ]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_what_is_written_is_put_back(write: Callable[[Everything], object], fails: bool) -> None:
+    one = Everything()
+    one.layer(torch.ones(3, 2)).sum().backward()
+    one.norm.running_var[0] = torch.nan
+    before = copy.deepcopy(shown(one))
+    try:
+        # The inner block has nothing to do.
+        with untouched(one), untouched(one):
+            write(one)
+            assert repr(shown(one)) != repr(before)
+            if fails:
+                raise ZeroDivisionError
+    except ZeroDivisionError:
+        assert fails
+    assert repr(shown(one)) == repr(before)
+
+
+def test_a_graph_that_waits_for_its_backward_pass_stays_valid() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    loss = model(torch.ones(3, 2)).sum()
+    with untouched(model), torch.no_grad():
+        model(torch.ones(3, 2))
+    loss.backward()
+    assert model[0].weight.grad is not None
+
+
+def test_weights_without_values_are_refused() -> None:
+    for model, words in (
+        (nn.LazyLinear(1), "lazy ones: ask it about a batch first"),
+        (nn.LazyBatchNorm1d(), "lazy"),
+        (nn.Linear(1, 1, device="meta"), "meta device"),
+    ):
+        with pytest.raises(ValueError, match=rf"^function must have its weights, got .*{words}"):
+            require_weights(model, "function")
+        with (
+            pytest.raises(ValueError, match=rf"^model must have its weights, got .*{words}"),
+            untouched(model),
+        ):
+            pass
+
+
+def test_a_sparse_buffer_is_left_alone() -> None:
+    class Graph(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("edges", torch.eye(3).to_sparse())
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.sparse.mm(self.edges, x)
+
+    model = Graph()
+    edges = model.edges
+    with untouched(model):
+        model(torch.ones(3, 1))
+        model.edges = torch.eye(2).to_sparse()
+    assert model.edges is edges
