@@ -14,7 +14,7 @@ from crest.lab.evidence.remedy_runs import (
     TEN_PLACES,
     ModelOutcome,
     as_exchange,
-    by_spectra,
+    by_nuisances,
     mean_of,
     outcomes,
 )
@@ -77,7 +77,7 @@ def test_the_picks_that_the_readme_shows_are_those_of_repair_on_the_same_records
     places = (*TEN_PLACES, *BEARING_PLACES, *HARD_PLACES)
     assert set(shown) == {place.name for place in places}
     for place in places:
-        models = by_spectra(outcomes(found, place))
+        models = by_nuisances(outcomes(found, place))
         rows = {
             AS_IT_IS if name == PLAIN else name: MeasuredModel(
                 id_error=mean_of(by_seed).id, exchange=as_exchange(mean_of(by_seed).shares)

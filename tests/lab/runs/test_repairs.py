@@ -35,7 +35,7 @@ def splits(*, conditions: bool = True) -> Splits:
 @pytest.mark.slow
 def test_picks_and_errors_of_every_candidate_are_there() -> None:
     torch.manual_seed(1000)
-    model = make_model("cnn", "mean", 1).eval()
+    model = make_model("cnn", "mean", channels=1, seed=1000).eval()
     found = measured_repair(model, splits(), SCHEDULE, 1000)
     assert found.pick in found.candidates
     assert found.without is None or found.without in found.candidates
@@ -47,7 +47,9 @@ def test_picks_and_errors_of_every_candidate_are_there() -> None:
 
 def test_without_conditions_there_is_nothing_to_measure() -> None:
     with pytest.raises(ValueError, match="data must have conditions"):
-        measured_repair(make_model("cnn", "mean", 1).eval(), splits(conditions=False), SCHEDULE, 1000)
+        measured_repair(
+            make_model("cnn", "mean", channels=1, seed=1000).eval(), splits(conditions=False), SCHEDULE, 1000
+        )
 
 
 def test_a_spec_asks_for_it_only_where_there_are_conditions() -> None:
