@@ -163,12 +163,6 @@ def test_a_mask_with_few_or_no_valid_steps_gives_zeros() -> None:
     assert (periodic(signals, mask) == 0).all()
 
 
-def test_what_is_not_finite_is_left_alone() -> None:
-    signals = TONES["two"].expand(2, -1).unsqueeze(-1).clone()
-    signals[0, 5], signals[1, 7] = float("nan"), float("inf")
-    assert (periodic(signals) == 0).all()
-
-
 def test_no_more_tones_than_were_asked_for() -> None:
     loud, soft = TONES["fits the window"], 0.3 * torch.cos(0.9 * STEPS)
     found = periodic((loud + soft).reshape(1, -1, 1), tones=1).flatten()

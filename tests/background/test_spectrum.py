@@ -59,3 +59,11 @@ def test_steps_without_weight_are_not_seen() -> None:
     tone = loudest_tone(series.unsqueeze(0), weights.unsqueeze(0), torch.tensor([0.5]))
     assert tone.heard.all()
     assert abs(tone.frequency.item() - 0.3) <= math.pi / 512
+
+
+@pytest.mark.parametrize("steady", [True, False])
+def test_four_periods_are_enough(steady: bool) -> None:
+    series = torch.cos(2 * math.pi * 4 * STEPS / 512).unsqueeze(0)
+    tone = loudest_tone(series, torch.ones_like(series), torch.tensor([0.5]), steady=steady)
+    assert tone.heard.all()
+    assert tone.frequency.item() == pytest.approx(2 * math.pi * 4 / 512, abs=1e-12)

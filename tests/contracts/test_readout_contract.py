@@ -275,7 +275,7 @@ def test_a_bad_value_is_refused_by_name(variant: str, bad: float) -> None:
     features[1, 6, 3] = bad
     with pytest.raises(
         ValueError,
-        match=r"^features must be finite, got 2 NaN or infinite values, the first at index \[1, 5, 2\]$",
+        match=r"^features must be finite, got 2 NaN or infinite values, the first at row 1, step 5, channel 2$",
     ):
         build(variant)(features)
     assert build(variant, validate=False)(features).shape == (4, WIDTH)

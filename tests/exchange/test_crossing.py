@@ -106,3 +106,14 @@ def test_a_mask_of_ones_changes_nothing_and_padding_is_never_read() -> None:
     second = CrossedSignals(x.where(short[..., None], 99.0), short, SETTINGS).cells(pairs)[0]
     torch.testing.assert_close(first, second)
     assert float(first[0, 40:].abs().max()) == 0
+
+
+def test_the_level_of_a_shorter_lender_is_that_of_its_valid_steps() -> None:
+    x = signals(2)
+    x[1] += 10
+    mask = torch.ones(2, STEPS, dtype=torch.bool)
+    mask[1, 24:] = False
+    parts = CrossedSignals(x, mask, ExchangeSettings(kind="slow", what="spectrum"))
+    made, _ = parts.cells(torch.tensor([[0, 1]]))
+    level = (made[0] - parts.transient[0]).mean(0)
+    torch.testing.assert_close(level, parts.background[1, :24].mean(0))

@@ -338,7 +338,7 @@ def spoiled(**changes: Tensor) -> dict[str, Tensor]:
         ({"pooled": torch.ones(6, 4).bool()}, r"pooled must be a floating point .* torch.bool"),
         (
             {"features": torch.full((6, 10, 4), NAN)},
-            r"features must be finite at valid steps, got 172 NaN .* index \[0, 0, 0\]",
+            r"features must be finite at valid steps, got 172 NaN .* row 0, step 0, channel 0",
         ),
         ({"pooled": torch.full((6, 4), torch.inf)}, r"pooled must be finite, got 24 NaN or infinite"),
     ],

@@ -3,8 +3,11 @@
 import pytest
 import torch
 
-from crest.readouts import make_readout
+from crest.readouts import READOUTS, CrestReadout, make_readout, signal_budget
 from crest.readouts.base import checked_inputs, equal_weights, masked_softmax, scaled_scores, weighted_sum
+from crest.readouts.fast import backend
+
+LEARNED = [name for name in READOUTS if [*make_readout(name, 4).parameters()]]
 
 
 def test_a_masked_softmax_is_that_of_the_valid_steps_alone() -> None:
@@ -35,7 +38,7 @@ def test_scores_are_over_the_root_of_the_width() -> None:
 
 def test_padding_is_zeroed_whatever_it_holds() -> None:
     features = torch.tensor([[[1.0], [float("nan")], [3.0]]])
-    clean, mask = checked_inputs(features, torch.tensor([[1, 0, 1]]))
+    clean, mask, _ = checked_inputs(features, torch.tensor([[1, 0, 1]]))
     assert clean.flatten().tolist() == [1.0, 0.0, 3.0]
     assert mask is not None
     assert mask.tolist() == [[True, False, True]]
@@ -59,3 +62,55 @@ def test_large_features_in_half_precision_are_pooled_as_in_full(name: str, how: 
         dtype = getattr(torch, how)
         found = readout.to(dtype)(features.to(dtype), mask).float()
     torch.testing.assert_close(found, expected, rtol=2e-2, atol=0)
+
+
+@pytest.mark.parametrize("name", READOUTS)
+@pytest.mark.parametrize("size", [1e30, 3e38])
+@pytest.mark.parametrize("code", ["numba", "torch"])
+def test_features_near_the_end_of_their_range_are_pooled_as_smaller_ones_are(
+    name: str, size: float, code: str
+) -> None:
+    """In one unit or another: a power of two apart, all digits are the same."""
+    unit = torch.rand(4, 80, 6) - 0.5
+    unit[:, 30:33] *= 2
+    # Softmax scores are saturated from here on, whatever the unit.
+    features = (unit / unit.abs().max() * size).requires_grad_()
+    smaller = (features.detach() / 2.0**70).requires_grad_()
+    readout = make_readout(name, 6)
+    with backend(code):
+        pooled, expected = readout(features), readout(smaller) * 2.0**70
+        weights = readout.step_weights(features)
+        pooled.sum().backward()
+    assert not pooled.isnan().any()
+    assert weights.isfinite().all()
+    if name not in LEARNED:
+        # The derivative of a score is as large as the features, and its product with them beyond any range.
+        assert features.grad is not None
+        assert features.grad.isfinite().all()
+    known = expected.isfinite()
+    torch.testing.assert_close(pooled[known], expected[known], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.unchecked
+def test_features_of_a_wider_dtype_than_the_weights_are_refused_by_name(name: str) -> None:
+    readout = make_readout(name, 4)
+    message = r"^features must have the dtype of the readout's weights, torch.float32, or a narrower one, got torch.float64: "
+    for method in (readout.forward, readout.step_weights):
+        with pytest.raises(ValueError, match=message):
+            method(torch.randn(2, 40, 4, dtype=torch.float64))
+    narrow = torch.randn(2, 40, 4).half()
+    assert readout(narrow).dtype == torch.float16
+    with pytest.raises(ValueError, match=r"weights, torch\.float16"):
+        readout.half()(narrow.float())
+
+
+@pytest.mark.parametrize("code", ["numba", "torch"])
+def test_a_negated_view_is_read_as_the_numbers_that_it_holds(code: str) -> None:
+    view = torch.randn(8, 60, 3, dtype=torch.complex64).conj().imag
+    assert view.is_neg()
+    plain = view.resolve_neg()
+    with backend(code):
+        for readout in (CrestReadout(run_up=3), CrestReadout()):
+            torch.testing.assert_close(readout(view), readout(plain), rtol=0, atol=0)
+        assert signal_budget(view) == signal_budget(plain)

@@ -263,3 +263,22 @@ def test_the_mask_of_a_large_batch_is_that_of_the_trajectories_looked_at() -> No
     assert len(rows) < 40
     readout = CrestReadout().calibrate([(made, mask)])
     assert int(readout.running.batches) == 1
+
+
+def test_a_run_up_need_not_be_largest_at_its_first_step() -> None:
+    """A convolution that sees zeros beyond the end is off at the steps beside it, too."""
+    profile = torch.ones(16, 64)
+    profile[:, 0], profile[:, 1:6] = 3.0, 50.0
+    assert run_up_steps(profile).tolist() == [6, 0]
+    assert run_up_steps(profile.flip(1)).tolist() == [0, 6]
+
+
+def test_calibrate_leaves_the_run_up_out_of_the_budget() -> None:
+    made = with_run_up(features())
+    found = CrestReadout().calibrate([made])
+    start, end = found.run_up.steps.long().tolist()
+    given = CrestReadout(run_up=(start, end)).calibrate([made])
+    torch.testing.assert_close(found.running.width, given.running.width, rtol=0, atol=0)
+    torch.testing.assert_close(found.running.tail, given.running.tail, rtol=0, atol=0)
+    # With it the budget is another one.
+    assert not torch.allclose(found.running.width, CrestReadout(run_up=0).calibrate([made]).running.width)

@@ -337,7 +337,7 @@ def pushed_after(steps: int, more: int) -> list[StreamedWindow]:
             "chunk must be of torch.float32 on cpu as before, got .* on meta",
         ),
         (torch.zeros(3, 4, 5, dtype=torch.int64), "chunk must be a floating point tensor, got torch.int64"),
-        (torch.full((3, 4, 5), torch.nan), r"chunk must be finite, got 60 .* at index \[0, 0, 0\]"),
+        (torch.full((3, 4, 5), torch.nan), r"chunk must be finite, got 60 .* at row 0, step 0, channel 0"),
         (torch.zeros(3, 5), r"chunk must have shape \(B, t, D\), B and D not 0, got \(3, 5\)"),
         (torch.zeros(0, 4, 5), r"chunk must have shape \(B, t, D\), B and D not 0, got \(0, 4, 5\)"),
         ([[1.0]], "chunk must be a torch tensor, got list"),

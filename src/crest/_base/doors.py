@@ -113,6 +113,11 @@ def _check(name: str, value: object, kinds: Mapping[str, Kind], rules: Mapping[s
         raise ValueError(f"{name} must be {kinds[name].words}, got {got}")
     if name in rules:
         require(name, value, rules[name])
+    if hasattr(value, "is_nested"):
+        # Here, since the theory has doors and no torch.
+        from crest._base.tensors import require_plain  # noqa: PLC0415
+
+        require_plain(name, typing.cast(Any, value))
 
 
 def _too_many(function: Callable[..., Any], places: list[str], given: int) -> str:

@@ -29,7 +29,38 @@ def require_tensor(name: str, value: object, letters: str, expected: Sequence[in
     """
     if not isinstance(value, Tensor):
         raise ValueError(f"{name} must be a torch tensor, got {type(value).__name__}")
+    require_plain(name, value)
     require_shape(name, value, letters, expected)
+
+
+_FLOATS = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+_WHOLE = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+# A complex tensor passes here: the rule behind says that numbers are real.
+_NUMBERS = _FLOATS | _WHOLE | {torch.complex64, torch.complex128}
+
+
+def require_plain(name: str, value: Tensor) -> None:
+    """Raise a ValueError for a tensor that few operations take: nested, sparse, quantised, or numbers of 8 bits and fewer.
+
+    `crest._base.doors` asks this of every tensor among the arguments of a public function.
+
+    Example:
+        >>> require_plain("features", torch.zeros(2, 3).to_sparse())
+        Traceback (most recent call last):
+        ValueError: features must be a dense tensor (to_dense() makes one), got the layout torch.sparse_coo
+    """
+    if value.is_nested:
+        raise ValueError(
+            f"{name} must be a padded tensor with a mask (torch.nested.to_padded_tensor makes one), got a nested tensor"
+        )
+    if value.layout is not torch.strided:
+        raise ValueError(
+            f"{name} must be a dense tensor (to_dense() makes one), got the layout {value.layout}"
+        )
+    if value.dtype not in _NUMBERS:
+        raise ValueError(
+            f"{name} must hold floating point numbers of 16 bits or more, integers or booleans, got {value.dtype}"
+        )
 
 
 def require_traced(name: str, value: Tensor, letters: str, rank: int, like: Tensor | None = None) -> None:
@@ -66,7 +97,7 @@ def require_floating(name: str, value: Tensor) -> None:
         Traceback (most recent call last):
         ValueError: inputs must be a floating point tensor, got torch.int64
     """
-    if not value.is_floating_point():
+    if value.dtype not in _FLOATS:
         raise ValueError(f"{name} must be a floating point tensor, got {value.dtype}")
 
 
@@ -82,12 +113,17 @@ def require_series(name: str, value: Tensor, letters: str) -> None:
     require_floating(name, value)
 
 
+def _in_words(index: list[int]) -> str:
+    """Where a number stands, in signals and features (B, T, C) by the names of their axes."""
+    return "row {}, step {}, channel {}".format(*index) if len(index) == 3 else f"index {index}"
+
+
 def require_finite(
     name: str,
     value: Tensor,
     mask: StepMask | None = None,
     *,
-    place: Callable[[list[int]], str] = "index {}".format,
+    place: Callable[[list[int]], str] = _in_words,
 ) -> None:
     """Raise a ValueError if the tensor holds NaN or infinity; what stands on padded steps does not matter.
 
@@ -159,6 +195,49 @@ def as_mask(mask: Tensor | None, like: Tensor, validate: bool = True) -> StepMas
         (tensor([[ True, False]]), None)
     """
     return None if mask is None else as_flags("mask", mask, like, validate)
+
+
+def as_signals(
+    name: str,
+    value: Tensor,
+    mask: Tensor | None,
+    letters: str = "(B, T, C)",
+    *,
+    channels_first: bool = False,
+    validate: bool = True,
+) -> tuple[Tensor, StepMask | None]:
+    """Signals (B, T, C) and their mask, or None: what every door for signals asks of them.
+
+    NaN and infinity at valid steps are refused: a filter spreads them and a ranking loses them. What stands on padding
+    does not matter. While a graph is traced, ranks and dtypes are checked and no more.
+
+    Args:
+        name: of the argument, for the message.
+        value: (B, T, C), or (B, C, T) with `channels_first`.
+        mask: valid steps (B, T), or None for all.
+        letters: the axes, for the message.
+        channels_first: whether channels come before time.
+        validate: False takes values on trust: to read them is to wait for a GPU.
+
+    Example:
+        >>> as_signals("x", torch.tensor([[[1.0], [float("nan")]]]), None)
+        Traceback (most recent call last):
+        ValueError: x must be finite, got 1 NaN or infinite values, the first at row 0, step 1, channel 0
+    """
+    letters = "(B, C, T)" if channels_first else letters
+    tracing = torch.compiler.is_compiling()
+    if tracing:
+        require_traced(name, value, letters, 3)
+        require_floating(name, value)
+    else:
+        require_series(name, value, letters)
+        # A negated view, such as `z.conj().imag`, has its sign beside its memory: operators of our own do not read it.
+        value = value.resolve_neg()
+    signals = value.transpose(1, 2) if channels_first else value
+    valid = as_mask(mask, signals, validate)
+    if validate and not tracing:
+        require_finite(name, signals, valid)
+    return signals, valid
 
 
 def as_per_trajectory(subject: str, value: object, trajectories: int) -> Tensor:
@@ -251,8 +330,11 @@ def as_tensor(name: str, value: Any) -> Tensor | None:
         >>> as_tensor("targets", np.arange(2)), as_tensor("targets", [0.5, 1.0])
         (tensor([0, 1]), tensor([0.5000, 1.0000], dtype=torch.float64))
     """
-    if value is None or isinstance(value, Tensor):
-        return None if value is None else value.detach()
+    if value is None:
+        return None
+    if isinstance(value, Tensor):
+        require_plain(name, value)
+        return value.detach()
     packed = isinstance(value, PackedSequence)
     if isinstance(value, list | tuple) and not packed:
         try:

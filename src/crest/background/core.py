@@ -5,8 +5,8 @@ import torch
 from crest._base.arguments import require
 from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32, valid_steps
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
-from crest.background.interpolation import interpolate_out
+from crest._base.tensors import as_signals
+from crest.background.interpolation import interpolated
 from crest.background.slow import SIGMA
 from crest.background.transience import (
     channel_transience,
@@ -36,10 +36,15 @@ def transient_core(
         >>> transient_core(signals, budget=0.05)[0].nonzero().flatten()
         tensor([18, 19, 20, 21, 22])
     """
-    require_series("signals", signals, "(B, T, C)")
+    signals, flags = as_signals("signals", signals, mask)
     require("sigma", sigma, "be positive")
     require("budget", budget, "lie in (0, 1)")
-    valid = valid_steps(as_mask(mask, signals), signals[..., 0])
+    return _core_steps(signals, flags, sigma, budget)
+
+
+def _core_steps(signals: Features, mask: StepMask | None, sigma: float, budget: float) -> StepMask:
+    """`transient_core` of checked signals."""
+    valid = valid_steps(mask, signals[..., 0])
     signals = signals.detach().to(at_least_float32(signals)).masked_fill(~valid.unsqueeze(-1), 0.0)
     profile = transience_profile(channel_transience(signals, valid, sigma)).unsqueeze(-1)
     share = torch.full_like(profile[:, 0], budget)
@@ -61,7 +66,22 @@ def around_core(
         >>> float((around - signals).abs().max()) < 1e-6
         True
     """
-    core = transient_core(signals, mask, sigma=sigma, budget=budget)
-    valid = valid_steps(as_mask(mask, signals), signals[..., 0])
+    signals, valid = as_signals("signals", signals, mask)
+    require("sigma", sigma, "be positive")
+    require("budget", budget, "lie in (0, 1)")
+    return core_background(signals, valid, sigma=sigma, budget=budget)
+
+
+def core_background(
+    signals: Features, mask: StepMask | None, *, sigma: float, budget: float = BUDGET
+) -> Features:
+    """`around_core` in the form of every kind of background: of checked signals, without a door.
+
+    Example:
+        >>> core_background(torch.ones(1, 3, 1), None, sigma=6.0).flatten()
+        tensor([1., 1., 1.])
+    """
+    valid = valid_steps(mask, signals[..., 0])
+    core = _core_steps(signals, valid, sigma, budget)
     signals = signals.to(at_least_float32(signals)).masked_fill(~valid.unsqueeze(-1), 0.0)
-    return interpolate_out(signals, core, valid)
+    return interpolated(signals, core, valid)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from crest._base.arrays import StepMask, at_least_float32, valid_steps
 from crest._base.doors import door
-from crest._base.tensors import as_flags, as_mask, require_series
+from crest._base.tensors import as_flags, as_signals, require_finite
 
 
 def nearest_valid(mask: StepMask) -> Tensor:
@@ -46,9 +46,23 @@ def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = N
         >>> interpolate_out(inputs, remove).flatten()
         tensor([0., 2., 4., 6., 6.])
     """
-    require_series("inputs", inputs, "(B, T, C)")
-    valid = valid_steps(as_mask(mask, inputs), inputs[..., 0])
+    # A removed step may hold NaN: it is not read, unless no other step is left.
+    inputs, given = as_signals("inputs", inputs, mask, validate=False)
+    valid = valid_steps(given, inputs[..., 0])
     removed = as_flags("remove_mask", remove_mask, inputs) & valid
+    kept = valid & ~removed
+    require_finite("inputs", inputs, torch.where(kept.any(1, keepdim=True), kept, valid))
+    return interpolated(inputs, removed, valid)
+
+
+def interpolated(inputs: Tensor, removed: StepMask, valid: StepMask) -> Tensor:
+    """`interpolate_out` of checked inputs, whose removed steps are valid ones; without a door.
+
+    Example:
+        >>> steps = torch.tensor([[False, True, False]])
+        >>> interpolated(torch.tensor([[[0.0], [9.0], [4.0]]]), steps, torch.ones_like(steps)).flatten()
+        tensor([0., 2., 4.])
+    """
     kept = valid & ~removed
     values = inputs.to(at_least_float32(inputs))
 

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require
-from crest._base.arrays import Features, StepFlags, at_least_float32, valid_steps
+from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32, valid_steps
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
+from crest._base.tensors import as_signals
+from crest.background.slow import SIGMA
 from crest.background.spectrum import loudest_tone, window_time
 
 # The model. Our choice: docs/choices.md#periodic
@@ -57,9 +58,25 @@ def periodic(signals: Features, mask: StepFlags | None = None, *, tones: int = 6
         >>> float((found - tone).abs().max()) < 1e-3
         True
     """
-    require_series("signals", signals, "(B, T, C)")
+    signals, given = as_signals("signals", signals, mask)
     require("tones", tones, "be a whole number, 1 or more")
-    valid = valid_steps(as_mask(mask, signals), signals[..., 0])
+    return periodic_background(signals, given, tones=tones)
+
+
+def periodic_background(
+    signals: Features,
+    mask: StepMask | None,
+    *,
+    sigma: float = SIGMA,  # noqa: ARG001
+    tones: int = 6,
+) -> Features:
+    """`periodic` in the form of every kind of background: of checked signals, without a door.
+
+    Example:
+        >>> periodic_background(torch.ones(1, 3, 1), None).flatten()
+        tensor([0., 0., 0.])
+    """
+    valid = valid_steps(mask, signals[..., 0])
     signals = signals.detach()
     background = signals.new_zeros(signals.shape, dtype=at_least_float32(signals))
     steps = torch.arange(signals.shape[1], device=signals.device)

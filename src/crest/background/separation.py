@@ -6,38 +6,21 @@ from typing import NamedTuple
 import torch
 
 from crest._base.arguments import require
-from crest._base.arrays import Features, StepFlags, at_least_float32
+from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
-from crest.background.core import around_core
-from crest.background.level import level
-from crest.background.periodic import periodic
+from crest._base.tensors import as_signals
+from crest.background.core import core_background
+from crest.background.level import level_background
+from crest.background.periodic import periodic_background
 from crest.background.slow import SIGMA, Background, slow_background
-from crest.background.steady import steady_tones
-
-
-def _level(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
-    return level(signals, mask)
-
-
-def _core(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:
-    return around_core(signals, mask, sigma=sigma)
-
-
-def _periodic(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
-    return periodic(signals, mask)
-
-
-def _tones(signals: Features, mask: StepFlags | None, *, sigma: float) -> Features:  # noqa: ARG001
-    return steady_tones(signals, mask)
-
+from crest.background.steady import tones_background
 
 KINDS: dict[str, Background] = {
-    "level": _level,
+    "level": level_background,
     "slow": slow_background,
-    "core": _core,
-    "periodic": _periodic,
-    "tones": _tones,
+    "core": core_background,
+    "periodic": periodic_background,
+    "tones": tones_background,
 }
 """Kinds of background by name."""
 
@@ -110,12 +93,21 @@ def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma:
         >>> parts.background.flatten(), parts.transient.flatten()
         (tensor([3., 3., 3.]), tensor([-2., -1.,  3.]))
     """
+    signals, valid = as_signals("signals", signals, mask)
     if not torch.compiler.is_compiling():
-        require_series("signals", signals, "(B, T, C)")
         require("sigma", sigma, "be positive")
-    valid = as_mask(mask, signals)
+    return separated(signals, background_of(kind), valid, sigma)
+
+
+def separated(signals: Features, background: Background, mask: StepMask | None, sigma: float) -> Separated:
+    """`split` of checked signals by a background of `background_of`, without a door.
+
+    Example:
+        >>> separated(torch.tensor([[[1.0], [3.0]]]), background_of("level"), None, 6.0).transient.flatten()
+        tensor([-1.,  1.])
+    """
     signals = signals.to(at_least_float32(signals))
-    if valid is not None:
-        signals = signals.masked_fill(~valid.unsqueeze(-1), 0.0)
-    background = background_of(kind)(signals, valid, sigma=sigma)
-    return Separated(background, signals - background)
+    if mask is not None:
+        signals = signals.masked_fill(~mask.unsqueeze(-1), 0.0)
+    smooth = background(signals, mask, sigma=sigma)
+    return Separated(smooth, signals - smooth)

@@ -10,7 +10,7 @@ from torch import Tensor
 from crest._base.arguments import require
 from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
+from crest._base.tensors import as_signals
 
 SIGMA = 6.0
 """How slow the background is unless somebody says otherwise: the deviation of the Gaussian, in steps.
@@ -62,10 +62,9 @@ def low_pass(features: Features, mask: StepFlags | None = None, *, sigma: float)
         >>> low_pass(ramp, sigma=1.0).flatten()
         tensor([0.5201, 1.1288, 2.0000, 2.8712, 3.4799])
     """
+    features, valid = as_signals("features", features, mask, "(B, T, D)")
     if not torch.compiler.is_compiling():
-        require_series("features", features, "(B, T, D)")
         require("sigma", sigma, "be positive")
-    valid = as_mask(mask, features)
     return slow_background(features.to(at_least_float32(features)), valid, sigma=sigma)
 
 

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require
-from crest._base.arrays import Features, StepFlags, at_least_float32, valid_steps
+from crest._base.arrays import Features, StepFlags, StepMask, at_least_float32
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
+from crest._base.tensors import as_signals
+from crest.background.slow import SIGMA
 from crest.background.spectrum import loudest_tone
 
 # our choice: docs/choices.md#steady-tones
@@ -45,15 +46,30 @@ def steady_tones(signals: Features, mask: StepFlags | None = None, *, tones: int
         >>> float((found - tone).abs().max()) < 1e-3
         True
     """
-    require_series("signals", signals, "(B, T, C)")
+    signals, given = as_signals("signals", signals, mask)
     require("tones", tones, "be a whole number, 1 or more")
-    given = as_mask(mask, signals)
+    return tones_background(signals, given, tones=tones)
+
+
+def tones_background(
+    signals: Features,
+    mask: StepMask | None,
+    *,
+    sigma: float = SIGMA,  # noqa: ARG001
+    tones: int = 6,
+) -> Features:
+    """`steady_tones` in the form of every kind of background: of checked signals, without a door.
+
+    Example:
+        >>> tones_background(torch.ones(1, 3, 1), None).flatten()
+        tensor([0., 0., 0.])
+    """
     signals = signals.detach()
     found = torch.zeros_like(signals, dtype=at_least_float32(signals))
-    if given is None:
+    if mask is None:
         found.copy_(_in_channels(signals, tones))
         return found
-    for row, valid in enumerate(valid_steps(given, signals[..., 0])):
+    for row, valid in enumerate(mask):
         found[row, valid] = _in_channels(signals[row : row + 1, valid], tones)[0].to(found.dtype)
     return found
 

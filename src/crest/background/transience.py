@@ -38,6 +38,20 @@ RANKING_TIE = 1e-5
 Our choice: docs/choices.md#ties-masks-and-the-empty-rest
 """
 
+# In units of a dtype's resolution: what convolutions leave as rounding of residuals, which are in units of the reach.
+# our choice: docs/choices.md#ties-masks-and-the-empty-rest
+_RESOLVED = 4
+
+
+def residual_resolution(dtype: torch.dtype) -> float:
+    """Residuals, in units of the channel's reach, that are closer than this are tied: rounding would tell them apart.
+
+    Example:
+        >>> residual_resolution(torch.float32) < 1e-6
+        True
+    """
+    return _RESOLVED * torch.finfo(dtype).eps
+
 
 def from_first_step(features: Features, mask: StepMask | None = None) -> tuple[Features, Pooled]:
     """Features less each channel's first valid step, and that step (B, D); padding becomes 0.
@@ -91,13 +105,25 @@ def shifted_transience(
         >>> shifted_transience(shifted, None, 6.0, 1e-12, slow_background).equal(channel_transience(features))
         True
     """
+    residual = shifted_residuals(shifted, mask, sigma, background)
+    # A clamp where the paper adds delta: ONNX's optimiser drops an addition this small, and 0/0 follows.
+    return residual / residual.sum(1, keepdim=True).clamp(min=delta)
+
+
+def shifted_residuals(
+    shifted: Features, mask: StepMask | None, sigma: float, background: Background
+) -> Features:
+    """Each channel's distance from its background in units of its reach, of features that `from_first_step` gave.
+
+    Example:
+        >>> shifted_residuals(torch.tensor([[[0.0], [0.0], [8.0]]]), None, 100.0, slow_background).flatten().round(decimals=2)
+        tensor([0.3300, 0.3300, 0.6700])
+    """
     # In units of the channel's range, so that neither delta nor the float's limits see the features' scale.
     reach = shifted.abs().amax(1, keepdim=True)
     shifted = shifted / torch.where(reach > 0, reach, 1.0)
     residual = (shifted - background(shifted, mask, sigma=sigma)).abs()
-    residual = torch.nn.functional.threshold(residual, RESIDUAL_FLOOR, 0.0)
-    # A clamp where the paper adds delta: ONNX's optimiser drops an addition this small, and 0/0 follows.
-    return residual / residual.sum(1, keepdim=True).clamp(min=delta)
+    return torch.nn.functional.threshold(residual, RESIDUAL_FLOOR, 0.0)
 
 
 def transience_profile(transience: Features) -> Profile:
@@ -153,15 +179,22 @@ def in_order(series: Tensor) -> Tensor:
     return ordered
 
 
-def top_steps(ranking: Features, count: Tensor | int, mask: StepMask | None = None) -> Selection:
+def top_steps(
+    ranking: Features,
+    count: Tensor | int,
+    mask: StepMask | None = None,
+    resolution: Tensor | None = None,
+) -> Selection:
     """The `count` highest valid steps of each channel; steps tied with the last one are all in.
 
-    A tie is a difference below 1e-5 of the channel's largest value: closer than that, rounding would decide.
+    A tie is a difference below 1e-5 of the channel's largest value, or below the resolution if that is more: closer than
+    that, rounding would decide.
 
     Args:
         ranking: what to rank by, per step and channel.
         count: how many steps: one number, one per trajectory (B,) or (B, 1), or one per channel (B, D).
         mask: valid steps.
+        resolution: (B, 1, D), how far apart values must be to be told apart.
 
     Example:
         >>> ranking = torch.tensor([[[0.1], [0.9], [0.5], [0.9]]])
@@ -170,6 +203,8 @@ def top_steps(ranking: Features, count: Tensor | int, mask: StepMask | None = No
     """
     ranking = ranking.detach().to(torch.promote_types(ranking.dtype, torch.float32))
     tie = RANKING_TIE * ranking.abs().amax(1).unsqueeze(-1)
+    if resolution is not None:
+        tie = tie.maximum(resolution.transpose(1, 2))
     if mask is not None:
         ranking = ranking.masked_fill(~mask.unsqueeze(-1), -torch.inf)
     series = ranking.transpose(1, 2)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require_choice
-from crest._base.arrays import Features, Profile, Selection, StepFlags, StepMask
+from crest._base.arrays import Features, Selection, StepFlags, StepMask
 from crest._base.doors import door_leaving
 from crest.background.transience import dilate, top_steps, transience_profile
 from crest.readouts import (
@@ -90,10 +90,10 @@ class AblatedCrestReadout(CrestReadout):
         return series
 
     def _marked(
-        self, transience: Features, profile: Profile, inside: StepMask | None, *, observe: bool
+        self, transience: Features, resolution: Tensor, inside: StepMask | None, *, observe: bool
     ) -> tuple[Selection, StepBudget]:
         if not self._ablated:
-            return super()._marked(transience, profile, inside, observe=observe)
+            return super()._marked(transience, resolution, inside, observe=observe)
         parts = [transience[..., start::2] for start in (0, 1)] if self.split else [transience]
         profiles = torch.stack([transience_profile(part) for part in parts], dim=1)
         budget = self._budget(profiles, inside, observe=observe)

@@ -9,10 +9,9 @@ from crest._base.arrays import Signals, StepFlags, at_least_float32, valid_steps
 from crest._base.doors import door
 from crest._base.tensors import (
     as_flags,
-    as_mask,
+    as_signals,
     require_finite,
     require_floating,
-    require_series,
     require_tensor,
 )
 from crest.background import SIGMA
@@ -49,7 +48,7 @@ def exchange(
         >>> exchange(x, donors, "offset").unique()
         tensor([3.])
     """
-    require_series("x", x, "(B, T, C)")
+    x, own = as_signals("x", x, mask)
     require_tensor("donors", donors, "(B, S, C)", (len(x), donors.shape[1:2].numel(), x.shape[2]))
     require_floating("donors", donors)
     wanted = nuisances_of(names)
@@ -58,10 +57,7 @@ def exchange(
             f"names must be of nuisances that a donor can give (for rate take stretched), got {names!r}"
         )
     donors = donors.to(x.device)
-    own, others = as_mask(mask, x), None
-    if donor_mask is not None:
-        others = as_flags("donor_mask", donor_mask, donors)
-    require_finite("x", x, own)
+    others = None if donor_mask is None else as_flags("donor_mask", donor_mask, donors)
     require_finite("donors", donors, others)
     steps = max(x.shape[1], donors.shape[1])
     dtype = torch.promote_types(x.dtype, donors.dtype)
@@ -115,14 +111,12 @@ def remove(
         >>> torch.allclose(remove(5 * noise, "offset+drift+gain"), remove(noise, "offset+drift+gain"), atol=1e-4)
         True
     """
-    require_series("x", x, "(B, T, C)")
+    x, valid = as_signals("x", x, mask)
     wanted = nuisances_of(names)
     if not wanted or {"rate", "surroundings"} & set(wanted):
         raise ValueError(
             f"names must be of offset, drift, tones, gain, colour, which can be taken off, got {names!r}"
         )
-    valid = as_mask(mask, x)
-    require_finite("x", x, valid)
     parts = SeparatedSignals(x, valid, sigma=sigma)
     made = x.detach().to(at_least_float32(x))
     if valid is not None:

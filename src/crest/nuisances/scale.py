@@ -6,7 +6,7 @@ from torch import Tensor
 from crest._base.arguments import require
 from crest._base.arrays import Signals, StepFlags, StepMask, at_least_float32
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
+from crest._base.tensors import as_signals
 from crest.background.transience import from_first_step, in_order
 
 # The normal deviation over the median of sizes.
@@ -115,7 +115,7 @@ def stretched(signals: Signals, factor: Tensor | float, mask: StepFlags | None =
         >>> stretched(ramp, 2.0).flatten()
         tensor([2.0000, 2.5000, 3.0000, 3.5000, 4.0000, 4.5000, 5.0000, 5.5000, 6.0000])
     """
-    require_series("signals", signals, "(B, T, C)")
+    signals, valid = as_signals("signals", signals, mask)
     factors = torch.as_tensor(factor)
     if factors.shape not in {(), (len(signals),)} or factors.is_complex() or factors.dtype == torch.bool:
         raise ValueError(
@@ -124,7 +124,6 @@ def stretched(signals: Signals, factor: Tensor | float, mask: StepFlags | None =
     factors = factors.to(signals.device, torch.float64).expand(len(signals))
     if not bool((factors.isfinite() & (factors > 0)).all()):
         require("factor", float(factors.amin()), "be positive")
-    valid = as_mask(mask, signals)
     values = signals.to(at_least_float32(signals))
     if valid is None:
         return _resampled(values, factors).to(signals.dtype)

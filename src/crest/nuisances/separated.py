@@ -10,7 +10,7 @@ from torch import Tensor
 from crest._base.arguments import require, require_choice
 from crest._base.arrays import Signals, StepFlags, at_least_float32
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_finite, require_series
+from crest._base.tensors import as_signals
 from crest.background import SIGMA, interpolate_out, low_pass, steady_tones, transient_core
 from crest.nuisances.readings import (
     colour_numbers,
@@ -185,11 +185,8 @@ class SeparatedSignals:
     """
 
     def __init__(self, signals: Signals, mask: StepFlags | None = None, *, sigma: float = SIGMA) -> None:
-        require_series("signals", signals, "(N, T, C)")
         require("sigma", sigma, "be positive")
-        self.signals = signals.detach()
-        self.mask = as_mask(mask, signals)
-        require_finite("signals", self.signals, self.mask)
+        self.signals, self.mask = as_signals("signals", signals.detach(), mask, "(N, T, C)")
         values = self.signals.to(at_least_float32(signals))
         if self.mask is None:
             self._rows = [_Parts(values, sigma)]

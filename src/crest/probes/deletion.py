@@ -15,10 +15,10 @@ from crest._base.tensors import (
     as_flags,
     as_mask,
     as_per_trajectory,
+    as_signals,
     is_several,
     predictions,
     require_finite,
-    require_series,
     require_tensor,
 )
 from crest.background.interpolation import interpolate_out
@@ -119,9 +119,9 @@ def deletion(
     rising = all(low < high for low, high in pairwise(asked))
     if not rising or not all(0 <= fraction <= 1 for fraction in asked):
         raise ValueError(f"fractions must be increasing and lie in [0, 1], got {asked}")
-    require_series("inputs", inputs, "(B, T, C)")
+    as_signals("inputs", inputs, mask)
     require_tensor("ratings", ratings, "(B, T)", inputs.shape[:2])
-    if ratings.is_complex():
+    if ratings.is_complex() or ratings.dtype == torch.bool:
         raise ValueError(f"ratings must hold real numbers, got {ratings.dtype}")
     # Whole numbers too, such as the votes of CREST. They stay whole: float32 cannot tell large ones apart.
     ratings = ratings.detach().to(inputs.device)
@@ -233,8 +233,7 @@ def error_without(
         8.0
     """
     with torch.no_grad():
-        require_series("inputs", inputs, "(B, T, C)")
-        require_finite("inputs", inputs, as_mask(mask, inputs))
+        as_signals("inputs", inputs, mask)
         changed = interpolate_out(inputs.detach(), remove_mask, mask)
         wanted = as_per_trajectory("targets must be", targets, len(inputs))
         require_finite("targets", wanted)

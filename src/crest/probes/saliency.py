@@ -8,7 +8,7 @@ from torch import Tensor
 from crest._base.arguments import require_choice
 from crest._base.arrays import StepScores, at_least_float32
 from crest._base.doors import door
-from crest._base.tensors import predictions, require_series
+from crest._base.tensors import as_signals, predictions
 
 _ORDERS = {"l2": 2.0, "l1": 1.0, "max": float("inf")}
 
@@ -42,7 +42,7 @@ def saliency(
         tensor([[1., 0.]])
     """
     require_choice("reduce", reduce, _ORDERS)
-    require_series("inputs", inputs, "(B, T, C)")
+    as_signals("inputs", inputs, None)
     with torch.inference_mode(False), torch.enable_grad():
         leaf = inputs.detach().clone().requires_grad_()
         total = predictions(function, leaf, target).sum()

@@ -25,11 +25,17 @@ from crest._base.tensors import (
     require_traced,
 )
 
+HEADROOM = 2.0**16
+"""Features this many times below the end of their dtype's range can be subtracted, and added up over as many channels.
+
+A power of two: to divide by it changes no digit.
+"""
+
 
 def checked_inputs(
     features: Features, mask: StepFlags | None, validate: bool = True, fill: bool = True
-) -> tuple[Features, StepMask | None]:
-    """Features with padded steps set to zero, and the mask as booleans (or None), checked at the public door.
+) -> tuple[Features, StepMask | None, bool]:
+    """Features with padded steps set to zero, the mask as booleans (or None), and whether features are far from overflow.
 
     Zeroing first means that whatever stands in the padding, NaN included, reaches neither the output nor a
     gradient. While a graph is traced, ranks and dtypes are checked and no more: no value exists yet, and a comparison
@@ -47,12 +53,26 @@ def checked_inputs(
         require_floating("features", features)
     else:
         require_series("features", features, "(B, T, D)")
+        # A negated view, such as `z.conj().imag`, has its sign beside its memory: operators of our own do not read it.
+        features = features.resolve_neg()
     valid = as_mask(mask, features, validate)
     if valid is not None and fill:
         features = features.masked_fill(~valid.unsqueeze(-1), 0.0)
-    if validate and not tracing:
-        require_finite("features", features, valid)
-    return features, valid
+    if not validate or tracing or moderate(features):
+        return features, valid, True
+    require_finite("features", features, valid)
+    return features, valid, False
+
+
+def moderate(features: Features) -> Tensor:
+    """Whether all features are finite and so small that their squares add up: one fast pass, and no wait.
+
+    Example:
+        >>> moderate(torch.ones(1, 2, 1)), moderate(torch.full((1, 2, 1), 3e38))
+        (tensor(True), tensor(False))
+    """
+    size: Tensor = torch.linalg.vector_norm(features.detach(), dtype=at_least_float32(features))
+    return size.isfinite()
 
 
 def weighted_sum(features: Features, weights: StepScores) -> Pooled:
@@ -98,10 +118,33 @@ class Readout(nn.Module, abc.ABC):
 
     def checked(self, features: Features, mask: StepFlags | None) -> tuple[Features, StepMask]:
         """Features with padded steps set to zero, and the valid steps, checked at the public door."""
-        features, valid = checked_inputs(features, mask, self.validate)
+        return self.checked_for_scores(features, mask)[:2]
+
+    def checked_for_scores(
+        self, features: Features, mask: StepFlags | None
+    ) -> tuple[Features, StepMask, bool]:
+        """`checked`, and whether the features are far from overflow, for `scored`."""
+        features, valid, far_from_overflow = checked_inputs(features, mask, self.validate)
         if self.width is not None and features.shape[2] != self.width:
             raise ValueError(f"features must have width = {self.width} channels, got {features.shape[2]}")
-        return features, valid_steps(valid, features[..., 0])
+        return features, valid_steps(valid, features[..., 0]), far_from_overflow
+
+    def scored(self, features: Features, far_from_overflow: bool) -> Features:
+        """Checked features as a learned score takes them: of a dtype that its weights have, and small enough for its sums.
+
+        Near the end of their dtype's range the dot product of finite features is infinite, and a softmax of it NaN. Every score
+        is saturated there, and a smaller unit changes none.
+        """
+        weights = next(self.parameters(), features)
+        # Autocast takes both to one dtype, but not float64. The device without memory has none to ask about.
+        device = features.device.type
+        cast = device != "meta" and torch.is_autocast_enabled(device) and features.dtype != torch.float64
+        if not cast and torch.promote_types(features.dtype, weights.dtype) != weights.dtype:
+            raise ValueError(
+                f"features must have the dtype of the readout's weights, {weights.dtype}, or a narrower one, "
+                f"got {features.dtype}: convert one of them with .to(...)"
+            )
+        return features if far_from_overflow else features / HEADROOM
 
     @abc.abstractmethod
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
@@ -120,13 +163,13 @@ class WeightedReadout(Readout):
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features, valid = self.checked(features, mask)
-        return weighted_sum(features, self._weights(features, valid))
+        features, valid, far_from_overflow = self.checked_for_scores(features, mask)
+        return weighted_sum(features, self._weights(self.scored(features, far_from_overflow), valid))
 
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """The weights that `forward` sums with."""
-        features, valid = self.checked(features, mask)
-        return self._weights(features, valid).to(features.dtype)
+        features, valid, far_from_overflow = self.checked_for_scores(features, mask)
+        return self._weights(self.scored(features, far_from_overflow), valid).to(features.dtype)
 
     @abc.abstractmethod
     def _weights(self, features: Features, mask: StepMask) -> StepScores:

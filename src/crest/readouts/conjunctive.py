@@ -28,16 +28,19 @@ class ConjunctiveReadout(Readout):
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features, valid = self.checked(features, mask)
-        return weighted_sum(features, self._attention(features, valid) * equal_weights(valid, features))
+        features, valid, far = self.checked_for_scores(features, mask)
+        return weighted_sum(
+            features, self._attention(self.scored(features, far), valid) * equal_weights(valid, features)
+        )
 
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Attention of each step as a share of the trajectory's sum."""
-        features, valid = self.checked(features, mask)
-        attention = self._attention(features, valid)
+        features, valid, far = self.checked_for_scores(features, mask)
+        attention = self._attention(self.scored(features, far), valid)
         shares = attention / attention.sum(1, keepdim=True).clamp(min=torch.finfo(attention.dtype).tiny)
         return shares.to(features.dtype)
 
     def _attention(self, features: Features, valid: StepMask) -> StepScores:
-        attention: Tensor = self.attention(features).squeeze(-1)
+        scored = features.to(next(self.attention.parameters()).dtype)
+        attention: Tensor = self.attention(scored).squeeze(-1)
         return attention.to(at_least_float32(features)) * valid

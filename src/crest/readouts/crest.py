@@ -33,13 +33,15 @@ from crest.background.transience import (
     RESIDUAL_FLOOR,
     dilate,
     from_first_step,
+    residual_resolution,
     selected_count,
+    shifted_residuals,
     shifted_transience,
     top_steps,
     transience_profile,
     vote_count,
 )
-from crest.readouts.base import Readout, checked_inputs
+from crest.readouts.base import HEADROOM, Readout, checked_inputs
 from crest.readouts.budget import RunningBudget, contrast_weight, event_budget, width_and_tail
 from crest.readouts.config import CrestConfig
 from crest.readouts.fast import LARGEST_SIGMA, serves
@@ -155,6 +157,8 @@ class CheckedFeatures(NamedTuple):
     valid: StepMask | None
     compiled: bool
     """Whether the compiled operators take them."""
+    unit: float
+    """The power of two in whose units they are; 1 unless they come near the end of their dtype's range."""
 
 
 class StepBudget(NamedTuple):
@@ -274,23 +278,26 @@ class CrestReadout(Readout):
         else:
             flags, shifted, first = found.selected
             pooled = contrast(shifted_means(shifted, first, flags, found.inside), found.budget.alpha)
-        return pooled.to(features.dtype)
+        return (pooled if series.unit == 1 else series.unit * pooled).to(features.dtype)
 
     def _checked_series(self, features: Features, mask: StepFlags | None) -> CheckedFeatures:
         """Features F in float32 at least, and the mask as booleans."""
         compiled = isinstance(features, Tensor) and self._compiled(features)
         # Compiled code never reads the padding, so what stands there need not be overwritten.
-        features, valid = checked_inputs(features, mask, self.validate, fill=not compiled)
+        features, valid, far_from_overflow = checked_inputs(features, mask, self.validate, fill=not compiled)
         if any(self._left_out) and sum(self._left_out) >= features.shape[1]:
             raise ValueError(
                 f"run_up must leave some of the {features.shape[1]} steps of features, got {self._left_out}"
             )
         # Half precision has too few digits to rank residuals by.
         values = features.to(at_least_float32(features))
+        # There the difference of two finite numbers can be infinite, and the next one is NaN.
+        unit = 1.0 if far_from_overflow else HEADROOM
+        values = values if far_from_overflow else values / HEADROOM
         if not compiled:
             # Time contiguous in memory: FFT and sort run along it. One copy here saves one in each of them.
             values = values.transpose(1, 2).contiguous().transpose(1, 2)
-        return CheckedFeatures(values=values, valid=valid, compiled=compiled)
+        return CheckedFeatures(values=values, valid=valid, compiled=compiled, unit=unit)
 
     def _compiled(self, features: Tensor) -> bool:
         """Whether the compiled operators do what these options ask for, on these features."""
@@ -318,16 +325,22 @@ class CrestReadout(Readout):
             # No step without a residual counts as transient, however large the budget.
             count = budget.wanted.minimum(residuals.above).clamp(min=1)
             selected = choose_steps(
-                residuals, count, inside, floor=RESIDUAL_FLOOR, tie=RANKING_TIE, dilation=self._dilation
+                residuals,
+                count,
+                inside,
+                floor=RESIDUAL_FLOOR,
+                tie=RANKING_TIE,
+                resolution=residual_resolution(series.values.dtype),
+                dilation=self._dilation,
             )
         else:
             # Once for ranking and pooling. The one takes no gradients, the other does.
             shifted, first = from_first_step(series.values, inside)
-            transience = shifted_transience(
-                shifted.detach(), inside, self._sigma, self.config.delta, self._residual_from
+            residual = shifted_residuals(shifted.detach(), inside, self._sigma, self._residual_from)
+            total = residual.sum(1, keepdim=True).clamp(min=self.config.delta)
+            flags, budget = self._marked(
+                residual / total, residual_resolution(residual.dtype) / total, inside, observe=observe
             )
-            profile = transience_profile(transience)
-            flags, budget = self._marked(transience, profile, inside, observe=observe)
             selected = MarkedSteps(flags=flags, shifted=shifted, first=first)
         return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
 
@@ -396,13 +409,13 @@ class CrestReadout(Readout):
         return StepBudget(epsilon=epsilon, alpha=alpha, wanted=wanted, width=width, tail=tail)
 
     def _marked(
-        self, transience: Features, profile: Profile, inside: StepMask | None, *, observe: bool
+        self, transience: Features, resolution: Tensor, inside: StepMask | None, *, observe: bool
     ) -> tuple[Selection, StepBudget]:
-        """Lines 2 to 4 in plain torch: M_tj from r_tj and r_t."""
-        budget = self._budget(profile.unsqueeze(1), inside, observe=observe)
+        """Lines 2 to 4 in plain torch: M_tj from r_tj, of which so much (B, 1, D) is resolved, and r_t."""
+        budget = self._budget(transience_profile(transience).unsqueeze(1), inside, observe=observe)
         # No step without a residual counts as transient, however large the budget.
         count = budget.wanted.minimum((transience > 0).sum(1)).clamp(min=1)
-        return dilate(top_steps(transience, count, inside), self._dilation, inside), budget
+        return dilate(top_steps(transience, count, inside, resolution), self._dilation, inside), budget
 
     def select(self, features: Features, mask: StepFlags | None = None) -> Core:
         """The selected steps with their budget, as a `Core`; changes no running average.

@@ -30,7 +30,7 @@ class EventWindowReadout(EventReadout):
         self, features: Features, events: StepFlags, mask: StepFlags | None
     ) -> tuple[Features, StepScores]:
         """Checked features and the weight of each step."""
-        features, given = checked_inputs(features, mask, self.validate)
+        features, given, _ = checked_inputs(features, mask, self.validate)
         valid = valid_steps(given, features[..., 0])
         inside = as_flags("events", events, features, self.validate) & valid
         inside = torch.where(inside.any(1, keepdim=True), inside, valid)

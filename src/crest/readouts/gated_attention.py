@@ -24,5 +24,6 @@ class GatedAttentionReadout(WeightedReadout):
         self.score = nn.Linear(hidden, 1)
 
     def _weights(self, features: Features, mask: StepMask) -> StepScores:
+        features = features.to(self.content.weight.dtype)
         gated = torch.tanh(self.content(features)) * torch.sigmoid(self.gate(features))
         return masked_softmax(self.score(gated).squeeze(-1), mask)

@@ -26,15 +26,17 @@ class RegistersReadout(Readout):
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
         """Pooled vector of each trajectory; zero where no step is valid."""
-        features, valid = self.checked(features, mask)
+        features, valid, far = self.checked_for_scores(features, mask)
         registers = self.registers.to(features.dtype).expand(features.shape[0], -1, -1)
         tokens = torch.cat([features, registers], dim=1)
         present = torch.nn.functional.pad(valid, (0, len(self.registers)), value=True)
-        pooled = weighted_sum(tokens, masked_softmax(scaled_scores(tokens, self.query), present))
+        pooled = weighted_sum(
+            tokens, masked_softmax(scaled_scores(self.scored(tokens, far), self.query), present)
+        )
         return pooled * valid.any(1, keepdim=True)
 
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Attention on the steps, as a share of what the registers leave to them."""
-        features, valid = self.checked(features, mask)
-        weights = masked_softmax(scaled_scores(features, self.query), valid)
+        features, valid, far = self.checked_for_scores(features, mask)
+        weights = masked_softmax(scaled_scores(self.scored(features, far), self.query), valid)
         return weights.to(features.dtype)

@@ -21,4 +21,5 @@ class ScoredAttentionReadout(WeightedReadout):
         self.scorer = nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, 1))
 
     def _weights(self, features: Features, mask: StepMask) -> StepScores:
+        features = features.to(next(self.scorer.parameters()).dtype)
         return masked_softmax(self.scorer(features).squeeze(-1), mask)

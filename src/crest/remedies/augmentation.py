@@ -12,7 +12,7 @@ from torch.utils.data import default_collate, get_worker_info
 from crest._base.arguments import require
 from crest._base.arrays import Signals, StepMask, channels_first_of
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
+from crest._base.tensors import as_signals
 
 
 @door
@@ -47,13 +47,12 @@ class Augmentation(nn.Module, abc.ABC):
         """The signals, changed in training mode. The mask is (B, T), True on valid steps."""
         if not self.training:
             return x
-        require_series("x", x, "(B, C, T)" if self.channels_first else "(B, T, C)")
-        signals = x.transpose(1, 2) if self.channels_first else x
+        signals, valid = as_signals("x", x, mask, channels_first=self.channels_first)
         # Every worker of a loader has a copy of the generator, made anew in each epoch: all would draw the same
         # numbers again and again. Torch's own state is seeded by the loader for each worker and epoch.
         working = not torch.compiler.is_compiling() and get_worker_info() is not None
         generator = None if working else self.generator
-        changed = self.augment(signals, as_mask(mask, signals), generator)
+        changed = self.augment(signals, valid, generator)
         return channels_first_of(changed) if self.channels_first else changed
 
     def collate(

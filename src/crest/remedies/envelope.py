@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from crest._base.arguments import obeys, require
 from crest._base.arrays import at_least_float32, channels_first_of
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_finite, require_series
+from crest._base.tensors import as_signals
 from crest.background.transience import from_first_step
 from crest.nuisances.lengths import on_valid_steps
 from crest.nuisances.scale import in_own_units
@@ -31,6 +31,8 @@ class Envelope(nn.Module):
         sample_rate: in Hz, if the band is.
         standardised: whether the envelope is given less its median, in units of its robust scale.
         channels_first: for signals (B, C, T), as convolutions take them, instead of (B, T, C).
+        validate: refuse NaN and infinity at valid steps. Costs one pass over the signals (on a GPU, one
+            synchronisation); switch it off for speed.
 
     Example:
         >>> steps = torch.arange(400.0)
@@ -51,15 +53,18 @@ class Envelope(nn.Module):
         sample_rate: float | None = None,
         standardised: bool = True,
         channels_first: bool = False,
+        validate: bool = True,
     ) -> None:
         super().__init__()
         require("standardised", standardised, "be True or False")
         require("channels_first", channels_first, "be True or False")
+        require("validate", validate, "be True or False")
         if sample_rate is not None:
             require("sample_rate", sample_rate, "be positive")
         self.given = None if band is None else _in_order(band, sample_rate)
         self.standardised = standardised
         self.channels_first = channels_first
+        self.validate = validate
         self.register_buffer("band", torch.tensor(self.given or (0.0, 0.5)))
 
     def calibrate(self, signals: Tensor, mask: Tensor | None = None) -> "Envelope":
@@ -69,10 +74,7 @@ class Envelope(nn.Module):
             signals: in the layout of `forward`.
             mask: (B, T), True on valid steps.
         """
-        require_series("signals", signals, "(B, C, T)" if self.channels_first else "(B, T, C)")
-        series = signals.detach().transpose(1, 2) if self.channels_first else signals.detach()
-        valid = as_mask(mask, series)
-        require_finite("signals", series, valid)
+        series, valid = as_signals("signals", signals.detach(), mask, channels_first=self.channels_first)
         if self.given is None:
             low, high = most_impulsive_band(series, valid)
             self.band.copy_(torch.tensor([low, high]))
@@ -80,10 +82,7 @@ class Envelope(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The envelope, in the dtype of the signals; 0 on padding. The mask is (B, T), True on valid steps."""
-        if not torch.compiler.is_compiling():
-            require_series("x", x, "(B, C, T)" if self.channels_first else "(B, T, C)")
-        signals = x.transpose(1, 2) if self.channels_first else x
-        valid = as_mask(mask, signals)
+        signals, valid = as_signals("x", x, mask, channels_first=self.channels_first, validate=self.validate)
         shifted, _ = from_first_step(signals.to(at_least_float32(signals)), valid)
         made = on_valid_steps(self._size, shifted, valid)
         if self.standardised:

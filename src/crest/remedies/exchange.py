@@ -5,9 +5,9 @@ import torch
 from crest._base.arguments import require
 from crest._base.arrays import Signals, StepFlags, StepMask, valid_steps
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
+from crest._base.tensors import as_signals
 from crest.background.interpolation import nearest_valid, values_at
-from crest.background.separation import kinds_of, split
+from crest.background.separation import background_of, kinds_of, separated
 from crest.background.slow import SIGMA
 from crest.remedies.augmentation import Augmentation
 from crest.remedies.rows import drawn_donors
@@ -47,14 +47,14 @@ def exchange_background(
         tensor([[4., 4., 7.],
                 [2., 2., 2.]])
     """
-    require_series("signals", signals, "(B, T, C)")
+    signals, flags = as_signals("signals", signals, mask)
     _check_options(kind, sigma)
     require("probability", probability, "lie in [0, 1]")
     if len(signals) == 1:
         return signals
-    valid = valid_steps(as_mask(mask, signals), signals[..., 0])
+    valid = valid_steps(flags, signals[..., 0])
     takes, donor = drawn_donors(valid.any(1), probability, like=signals, generator=generator)
-    background, transient = split(signals, kind, None if mask is None else valid, sigma=sigma)
+    background, transient = separated(signals, background_of(kind), flags, sigma)
     given = values_at(background, nearest_valid(valid))[donor]
     changed = takes.unsqueeze(1) & valid
     return torch.where(changed.unsqueeze(-1), (transient + given).to(signals.dtype), signals)

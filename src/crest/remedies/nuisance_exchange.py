@@ -7,7 +7,6 @@ import torch
 from crest._base.arguments import require
 from crest._base.arrays import Signals, StepMask, valid_steps
 from crest._base.doors import door
-from crest._base.tensors import require_finite
 from crest.background.slow import SIGMA
 from crest.nuisances.separated import SeparatedSignals, nuisances_of
 from crest.remedies.augmentation import Augmentation
@@ -62,7 +61,6 @@ class ExchangeNuisances(Augmentation):
         """The signals with some nuisances exchanged."""
         if len(signals) == 1:
             return signals
-        require_finite("x", signals, mask)
         present = valid_steps(mask, signals[..., 0]).any(1)
         takes, donors = drawn_donors(present, self.probability, like=signals, generator=generator)
         own = takes.nonzero().flatten()

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from crest._base.arguments import require
 from crest._base.arrays import at_least_float32, channels_first_of
 from crest._base.doors import door
-from crest._base.tensors import as_mask, require_series
+from crest._base.tensors import as_signals
 from crest.background.transience import from_first_step
 from crest.nuisances.lengths import on_valid_steps
 from crest.nuisances.spectra import white
@@ -24,6 +24,8 @@ class Whiten(nn.Module):
 
     Args:
         channels_first: for signals (B, C, T), as convolutions take them, instead of (B, T, C).
+        validate: refuse NaN and infinity at valid steps. Costs one pass over the signals (on a GPU, one
+            synchronisation); switch it off for speed.
 
     Example:
         >>> made = Whiten()(torch.randn(2, 500, 1).cumsum(1))
@@ -31,17 +33,16 @@ class Whiten(nn.Module):
         (tensor(True), tensor([1., 1.]))
     """
 
-    def __init__(self, *, channels_first: bool = False) -> None:
+    def __init__(self, *, channels_first: bool = False, validate: bool = True) -> None:
         super().__init__()
         require("channels_first", channels_first, "be True or False")
+        require("validate", validate, "be True or False")
         self.channels_first = channels_first
+        self.validate = validate
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The white signals, in their dtype; 0 on padding. The mask is (B, T), True on valid steps."""
-        if not torch.compiler.is_compiling():
-            require_series("x", x, "(B, C, T)" if self.channels_first else "(B, T, C)")
-        signals = x.transpose(1, 2) if self.channels_first else x
-        valid = as_mask(mask, signals)
+        signals, valid = as_signals("x", x, mask, channels_first=self.channels_first, validate=self.validate)
         shifted, _ = from_first_step(signals.to(at_least_float32(signals)), valid)
         made = on_valid_steps(_unit_white, shifted, valid).to(x.dtype)
         return channels_first_of(made) if self.channels_first else made

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 import torch
@@ -90,3 +91,35 @@ def test_it_is_no_part_of_a_readout() -> None:
         compiled = crest.CrestReadout()
     assert repr(plain) == repr(compiled)
     assert plain.state_dict().keys() == compiled.state_dict().keys()
+
+
+def test_a_block_holds_for_its_own_thread_and_leaves_nothing_behind() -> None:
+    before, wrong = chosen_backend(), []
+    barrier = threading.Barrier(4)
+
+    def work(name: str) -> None:
+        barrier.wait()
+        for _ in range(2000):
+            with backend(name):
+                if chosen_backend() != name:
+                    wrong.append(name)
+
+    threads = [threading.Thread(target=work, args=[name]) for name in ("torch", "numba", "auto", "torch")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert chosen_backend() == before
+
+
+def test_a_choice_without_a_block_is_that_of_every_thread_and_survives_blocks() -> None:
+    before, seen = chosen_backend(), []
+    backend("torch")
+    with backend("numba"):
+        thread = threading.Thread(target=lambda: seen.append(chosen_backend()))
+        thread.start()
+        thread.join()
+    assert (seen, chosen_backend()) == (["torch"], "torch")
+    backend(before)
+    assert chosen_backend() == before

@@ -1,6 +1,7 @@
 """The compiled path against the plain one: the same steps, values to rounding, every derivative."""
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -201,8 +202,10 @@ def test_the_operators_are_well_formed(masked: bool) -> None:
     torch.library.opcheck(residuals, (features, mask, 6.0, FLOOR, DELTA, 1))
     tiles, peak, above, *_ = residuals(features, mask, 6.0, FLOOR, DELTA, 1)
     count = torch.ones_like(above)
-    torch.library.opcheck(torch.ops.crest.choose.default, (tiles, peak, above, count, mask, FLOOR, TIE, 2))
-    flags, _ = torch.ops.crest.choose(tiles, peak, above, count, mask, FLOOR, TIE, 2)
+    torch.library.opcheck(
+        torch.ops.crest.choose.default, (tiles, peak, above, count, mask, FLOOR, TIE, 0.0, 2)
+    )
+    flags, _ = torch.ops.crest.choose(tiles, peak, above, count, mask, FLOOR, TIE, 0.0, 2)
     weights = [torch.rand_like(peak) for _ in range(3)]
     torch.library.opcheck(torch.ops.crest.pool.default, (features.requires_grad_(), flags, *weights, mask))
     gradient = torch.rand_like(peak).requires_grad_()
@@ -239,3 +242,53 @@ def test_a_wide_low_pass_runs_plain_torch(monkeypatch: pytest.MonkeyPatch) -> No
     assert wide(features).shape == (2, 3)
     with pytest.raises(TypeError, match="NoneType"):
         CrestReadout(0.1, run_up=0).eval()(features)
+
+
+@pytest.mark.unchecked
+def test_operators_refuse_other_shapes_and_dtypes_by_name() -> None:
+    features, mask = made(3, 20, 5, 0, masked=True)
+    ops = torch.ops.crest
+    tiles, peak, above, *_ = ops.residuals(features, mask, 6.0, FLOOR, DELTA, 1)
+    count = torch.ones_like(above)
+    flags, _ = ops.choose(tiles, peak, above, count, mask, FLOOR, TIE, 0.0, 2)
+    inner, outer, level = (torch.rand_like(peak) for _ in range(3))
+    valid = {
+        "residuals": (ops.residuals, {"features": features, "mask": mask, "sigma": 6.0, "floor": FLOOR, "delta": DELTA, "lines": 1}),
+        "choose": (ops.choose, {"tiles": tiles, "peak": peak, "above": above, "count": count, "mask": mask, "floor": FLOOR, "tie": TIE, "resolution": 0.0, "dilation": 2}),
+        "pool": (ops.pool, {"features": features, "tiles": flags, "inner": inner, "outer": outer, "level": level, "mask": mask}),
+        "spread": (ops.spread, {"gradient": peak, "tiles": flags, "inner": inner, "outer": outer, "level": level, "mask": mask, "steps": 20}),
+    }  # fmt: skip
+    tried = 0
+    for operator, arguments in valid.values():
+        operator(**arguments)
+        for name, value in arguments.items():
+            if isinstance(value, torch.Tensor):
+                # Residuals of other features are residuals: of these the mask says the size.
+                narrower = value[:, :-1] if name == "features" else value[..., :-1]
+                for wrong in (value[:-1], narrower, value.unsqueeze(0), value.to(torch.int16)):
+                    tried += 1
+                    with pytest.raises(ValueError, match="must have shape"):
+                        operator(**{**arguments, name: wrong})
+    for options in ({"lines": 4}, {"lines": -1}, {"sigma": 0.0}, {"sigma": 1e6}):
+        with pytest.raises(ValueError, match="lines must lie in"):
+            ops.residuals(**{**valid["residuals"][1], **options})
+    assert tried == 4 * 19
+
+
+def ramps_and_teeth(steps: int) -> torch.Tensor:
+    time = torch.arange(steps, dtype=torch.float64)
+    ramps = [slope * time + offset for slope in (1.0, 0.1, 1 / 3) for offset in (0.0, 1.0)]
+    teeth = [(time % period) / period for period in (7, 16, 50, 100)]
+    rest = [(time - steps / 2).abs(), *(t / 100 + time / steps for t in teeth)]
+    return torch.stack([*ramps, *teeth, *rest], 1).unsqueeze(0).float()
+
+
+@pytest.mark.parametrize("budget", [0.05, 0.1, "trajectory"])
+@pytest.mark.parametrize("steps", [100, 250, 500, 1000])
+def test_both_codes_select_the_same_where_rounding_would_decide(steps: int, budget: Any) -> None:
+    features, readout = ramps_and_teeth(steps), CrestReadout(budget, run_up=0)
+    with backend("numba"):
+        compiled = readout.select(features).selected
+    with backend("torch"):
+        plain = readout.select(features).selected
+    assert torch.equal(compiled, plain)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import threading
 
 import torch
 from torch import Tensor
@@ -32,17 +33,32 @@ def _checked(name: str, argument: str) -> str:
     return name
 
 
-class _State:
-    """One choice for the whole process, never a part of a model or of a run."""
+_FIRST = _checked(os.environ.get("CREST_BACKEND", "auto"), "CREST_BACKEND")
 
-    name = _checked(os.environ.get("CREST_BACKEND", "auto"), "CREST_BACKEND")
+
+class _Blocks(threading.local):
+    """The names of the `with` blocks that a thread is in, the innermost last."""
+
+    names: tuple[str, ...] = ()
+
+
+_BLOCKS = _Blocks()
+
+
+class _Process:
+    """Choices without a block, the newest last: one of each thread. Replaced and never changed, so that it is read unlocked."""
+
+    held: tuple["backend", ...] = ()
+
+
+_LOCK = threading.Lock()
 
 
 class backend:  # noqa: N801 - a verb, as torch.no_grad is
     """Choose the code that runs CREST's passes over the features, from now on or for the length of a `with` block.
 
-    The environment variable `CREST_BACKEND` chooses at the start. Both agree up to rounding; the choice holds for the process
-    and is no part of a model or of a run's id.
+    The environment variable `CREST_BACKEND` chooses at the start. Both agree up to rounding; the choice is no part of a model
+    or of a run's id. Without a block it holds for the process. A block holds for its own thread, whatever other threads choose.
 
     Args:
         name: "auto" takes numba where it is installed, "numba" asks for it, "torch" does without. In all three, features on another
@@ -56,20 +72,35 @@ class backend:  # noqa: N801 - a verb, as torch.no_grad is
 
     # Chosen here and not in `__enter__`: a call without `with` holds from now on, as `torch.set_grad_enabled` does.
     def __init__(self, name: str) -> None:
-        self._before = _State.name
-        _State.name = _checked(name, "name")
+        self.name = _checked(name, "name")
+        self._thread = threading.get_ident()
+        self._before: tuple[backend, ...] = ()
+        with _LOCK:
+            own = tuple(one for one in _Process.held if one._thread == self._thread)
+            others = tuple(one for one in _Process.held if one not in own)
+            # What its thread chose before comes back if this is the beginning of a block. That was none: it begins no more.
+            for one in own:
+                one._before = ()
+            self._before = own
+            _Process.held = (*others, self)
 
     def __enter__(self) -> None:
-        """Nothing more: the choice was made."""
+        """From now on the choice is that of this thread alone."""
+        _BLOCKS.names = (*_BLOCKS.names, self.name)
+        with _LOCK:
+            _Process.held = (*self._before, *(one for one in _Process.held if one is not self))
 
     def __exit__(self, *raised: object) -> None:
         """Put the choice back that was there before."""
-        _State.name = self._before
+        _BLOCKS.names = _BLOCKS.names[:-1]
 
 
 def chosen_backend() -> str:
-    """The name that was chosen last: "auto", "numba" or "torch"."""
-    return _State.name
+    """The name that holds in this thread: "auto", "numba" or "torch"."""
+    if _BLOCKS.names:
+        return _BLOCKS.names[-1]
+    held = _Process.held
+    return held[-1].name if held else _FIRST
 
 
 def serves(features: Tensor) -> bool:
@@ -84,9 +115,11 @@ def serves(features: Tensor) -> bool:
         raise ValueError(f"features must be a tensor, got {features!r}")
     if (
         not _INSTALLED
-        or _State.name == "torch"
+        or chosen_backend() == "torch"
         or features.device.type != "cpu"
         or features.dtype not in _SERVED
+        or features.layout is not torch.strided
+        or features.is_nested
     ):
         return False
     # A compiled graph holds the operators. An exported one runs where crest is not installed, so it must do without them.

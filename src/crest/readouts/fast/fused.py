@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from crest._base.arrays import Features, Pooled, Profile, Selection, StepMask
+from crest.readouts.fast.backends import LARGEST_SIGMA
+from crest.readouts.fast.first_call import telling
 from crest.readouts.fast.threads import on_threads
 
 _LANES = 8
@@ -69,11 +71,21 @@ def residuals_of(
 
 
 def choose_steps(
-    residuals: Residuals, count: Tensor, mask: StepMask | None, *, floor: float, tie: float, dilation: int
+    residuals: Residuals,
+    count: Tensor,
+    mask: StepMask | None,
+    *,
+    floor: float,
+    tie: float,
+    resolution: float = 0.0,
+    dilation: int,
 ) -> Chosen:
-    """The `count` (B, D) steps of each channel with the largest residuals and those tied with the last, widened."""
+    """The `count` (B, D) steps of each channel with the largest residuals and those tied with the last, widened.
+
+    A tie is a difference below the share `tie` of the channel's largest, or below the resolution if that is more.
+    """
     tiles, peak, above, *_ = residuals
-    return Chosen(*torch.ops.crest.choose(tiles, peak, above, count, mask, floor, tie, dilation))
+    return Chosen(*torch.ops.crest.choose(tiles, peak, above, count, mask, floor, tie, resolution, dilation))
 
 
 def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMask | None = None) -> Pooled:
@@ -110,7 +122,8 @@ torch.library.define(
 )
 torch.library.define(
     "crest::choose",
-    "(Tensor tiles, Tensor peak, Tensor above, Tensor count, Tensor? mask, float floor, float tie, int dilation)"
+    "(Tensor tiles, Tensor peak, Tensor above, Tensor count, Tensor? mask, float floor, float tie,"
+    " float resolution, int dilation)"
     " -> (Tensor, Tensor)",
 )
 torch.library.define(
@@ -147,6 +160,33 @@ def _tiled(width: int, steps: int) -> int:
     return -(-width // _LANES) * _LANES * steps
 
 
+def _require(name: str, tensor: Tensor | None, shape: tuple[int, ...], *dtypes: torch.dtype) -> None:
+    """Raise a ValueError for what a kernel would read beyond its end, or as other numbers than it holds."""
+    if tensor is not None and (tuple(tensor.shape) != shape or tensor.dtype not in dtypes):
+        raise ValueError(
+            f"{name} must have shape {shape} and be {' or '.join(map(str, dtypes))}, got {tuple(tensor.shape)} of {tensor.dtype}"
+        )
+
+
+def _require_features(features: Tensor, mask: Tensor | None) -> None:
+    if features.ndim != 3 or features.dtype not in _REACH:
+        raise ValueError(
+            f"features must have shape (B, T, D) and be float32 or float64, got {tuple(features.shape)} of {features.dtype}"
+        )
+    _require("mask", mask, tuple(features.shape[:2]), torch.bool)
+
+
+def _require_selection(
+    like: Tensor, steps: int, tiles: Tensor, mask: Tensor | None, *weights: Tensor
+) -> None:
+    """Of what pools: tiles of bytes over so many steps, and weights for each channel of `like` (B, ..., D)."""
+    batch, width = like.shape[0], like.shape[-1]
+    _require("tiles", tiles, (batch, _tiled(width, steps)), torch.uint8)
+    _require("mask", mask, (batch, steps), torch.bool)
+    for name, weight in zip(("inner", "outer", "level"), weights, strict=True):
+        _require(name, weight, (batch, width), like.dtype)
+
+
 @torch.library.impl("crest::residuals", "CPU")
 def _residuals(
     features: Tensor, mask: Tensor | None, sigma: float, floor: float, delta: float, lines: int
@@ -154,12 +194,18 @@ def _residuals(
     # Loaded at the first call, here and below: numba takes a second, and `import crest` must not.
     from crest.readouts.fast.kernels.residuals import residuals  # noqa: PLC0415
 
+    _require_features(features, mask)
+    if not 0 <= lines <= len(features) or not 0 < sigma <= LARGEST_SIGMA:
+        raise ValueError(
+            f"lines must lie in [0, B] and sigma in (0, {LARGEST_SIGMA}], got {lines} and {sigma}"
+        )
     found = _residual_shapes(features, mask, sigma, floor, delta, lines)
     batch = features.shape[0]
     valid, masked = _valid(mask)
     series = _array(features)
     weights = _taps(sigma, features.dtype)
-    on_threads(
+    with telling(residuals, features.dtype):
+        on_threads(
         residuals, batch, series.reshape(batch, -1), valid, masked, weights, sigma, weights.dtype.type(floor), delta,
         *(tensor.numpy() for tensor in found),
     )  # fmt: skip
@@ -187,21 +233,35 @@ def _residual_shapes(
 
 @torch.library.impl("crest::choose", "CPU")
 def _choose(
-    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float, dilation: int
+    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float,
+    resolution: float, dilation: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     from crest.readouts.fast.kernels.ranking import selections  # noqa: PLC0415
 
-    found = _chosen_shapes(tiles, peak, above, count, mask, floor, tie, dilation)
+    if peak.ndim != 2 or peak.dtype not in _REACH or tiles.ndim != 2:
+        raise ValueError(
+            f"peak must have shape (B, D) and be float32 or float64, got {tuple(peak.shape)} of {peak.dtype}"
+        )
+    steps = tiles.shape[1] // _tiled(peak.shape[1], 1)
+    _require("tiles", tiles, (len(peak), _tiled(peak.shape[1], steps)), peak.dtype)
+    for name, numbers in (("above", above), ("count", count)):
+        _require(name, numbers, tuple(peak.shape), torch.int64)
+    _require("mask", mask, (len(peak), steps), torch.bool)
+    if dilation < 0:
+        raise ValueError(f"dilation must be 0 or more, got {dilation}")
+    found = _chosen_shapes(tiles, peak, above, count, mask, floor, tie, resolution, dilation)
     number = _array(tiles).dtype.type
-    on_threads(
+    with telling(selections, tiles.dtype):
+        on_threads(
         selections, tiles.shape[0], _array(tiles), _array(peak), _array(above), _array(count), *_valid(mask), number(floor),
-        number(tie), dilation, *(tensor.numpy() for tensor in found),
+        number(tie), number(resolution), dilation, *(tensor.numpy() for tensor in found),
     )  # fmt: skip
     return found
 
 
 def _chosen_shapes(
-    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float, dilation: int
+    tiles: Tensor, peak: Tensor, above: Tensor, count: Tensor, mask: Tensor | None, floor: float, tie: float,
+    resolution: float, dilation: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     return torch.empty_like(tiles, dtype=torch.uint8), torch.empty_like(above)
 
@@ -212,10 +272,13 @@ def _pool(
 ) -> Tensor:
     from crest.readouts.fast.kernels.pooling import weighted_sums  # noqa: PLC0415
 
+    _require_features(features, mask)
+    _require_selection(features, features.shape[1], tiles, mask, inner, outer, level)
     pooled = _pooled_shape(features, tiles, inner, outer, level, mask)
     weights = (_array(weight) for weight in (inner, outer, level))
     series = _array(features).reshape(features.shape[0], -1)
-    on_threads(weighted_sums, len(series), series, _array(tiles), *weights, *_valid(mask), pooled.numpy())
+    with telling(weighted_sums, features.dtype):
+        on_threads(weighted_sums, len(series), series, _array(tiles), *weights, *_valid(mask), pooled.numpy())
     return pooled
 
 
@@ -237,10 +300,16 @@ def _spread(
 ) -> Tensor:
     from crest.readouts.fast.kernels.pooling import spread_weights  # noqa: PLC0415
 
+    if gradient.ndim != 2 or gradient.dtype not in _REACH:
+        raise ValueError(
+            f"gradient must have shape (B, D) and be float32 or float64, got {tuple(gradient.shape)} of {gradient.dtype}"
+        )
+    _require_selection(gradient, steps, tiles, mask, inner, outer, level)
     spread = _spread_shape(gradient, tiles, inner, outer, level, mask, steps)
     batch = gradient.shape[0]
     arrays = [_array(tensor) for tensor in (gradient, tiles, inner, outer)]
-    on_threads(spread_weights, batch, *arrays, *_valid(mask), spread.numpy().reshape(batch, -1))
+    with telling(spread_weights, gradient.dtype):
+        on_threads(spread_weights, batch, *arrays, *_valid(mask), spread.numpy().reshape(batch, -1))
     return spread
 
 

@@ -15,7 +15,20 @@ def selected(values: np.ndarray, count: int, dilation: int = 0, tie: float = 0.0
     valid = np.ones((1, 1), np.bool_)
     number = values.dtype.type
     selections(
-        0, 1, residual, peak, above, counts, valid, False, number(FLOOR), number(tie), dilation, chosen, size
+        0,
+        1,
+        residual,
+        peak,
+        above,
+        counts,
+        valid,
+        False,
+        number(FLOOR),
+        number(tie),
+        number(0),
+        dilation,
+        chosen,
+        size,
     )
     flags = chosen.reshape(T, 8).astype(bool)
     assert (flags.sum(0) == size[0]).all()

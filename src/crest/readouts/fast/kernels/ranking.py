@@ -124,7 +124,7 @@ def _roughly(series, T, wanted, peak, low, high, from_low, from_high, middle, co
 
 
 @compiled
-def _thresholds(series, wanted, peak, above, floor, tie, threshold):
+def _thresholds(series, wanted, peak, above, floor, tie, resolution, threshold):
     """The value of the last step that each channel of a tile selects, less what counts as a tie.
 
     Two limits with the last step between them are found by counting; only what lies between them is ordered.
@@ -185,7 +185,7 @@ def _thresholds(series, wanted, peak, above, floor, tie, threshold):
                 )
     for c in range(LANES):
         # Nothing above the floor: all steps are alike, and all are in.
-        threshold[c] = threshold[c] - tie * peak[c] if above[c] else 0
+        threshold[c] = threshold[c] - max(tie * peak[c], resolution) if above[c] else 0
 
 
 @compiled
@@ -213,7 +213,9 @@ def _widened(series, T, limit, dilation, own, masked, peaks, out):
 
 
 @compiled
-def selections(begin, end, residual, peak, above, count, valid, masked, floor, tie, dilation, chosen, size):
+def selections(
+    begin, end, residual, peak, above, count, valid, masked, floor, tie, resolution, dilation, chosen, size
+):
     """The selected steps in tiles (B, tiles T 8), widened, as bytes; and how many each channel has (B, D).
 
     Padded steps have no residual. They pass where nothing has one, and are taken out at the end.
@@ -239,7 +241,7 @@ def selections(begin, end, residual, peak, above, count, valid, masked, floor, t
                         peak[b, channel + c],
                         above[b, channel + c],
                     )
-            _thresholds(series, wanted, top, found, floor, tie, threshold)
+            _thresholds(series, wanted, top, found, floor, tie, resolution, threshold)
             limit = take(threshold, 0)
             _widened(series, T, limit, dilation, own, masked, peaks, out)
             # Of what was widened: neighbours overlap, so it does not follow from the count.
