@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crest.recordings.archives import LARGEST, archive_headers, array_header, read_archive, require_room
+from crest.recordings.archives import LARGEST, array_header, read_archive, read_npy, require_room
 from crest.recordings.signal_files import read_signal
 from crest.recordings.storage import load
 
@@ -51,14 +51,30 @@ def peak(work: Any) -> int:
         tracemalloc.stop()
 
 
-def test_headers_are_told_without_the_data(tmp_path: Path) -> None:
-    np.savez_compressed(tmp_path / "a.npz", x=np.zeros((3, 2), np.float32), y=np.arange(5))
-    headers = archive_headers(tmp_path / "a.npz")
-    assert {name: (str(header.dtype), header.shape, header.size) for name, header in headers.items()} == {
-        "x": ("float32", (3, 2), 24),
-        "y": ("int64", (5,), 40),
-    }
-    np.testing.assert_array_equal(read_archive(tmp_path / "a.npz")["y"], np.arange(5))
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(5),
+        np.asfortranarray(np.arange(6.0).reshape(3, 2)),
+        np.zeros((0, 3)),
+        np.array("text"),
+        np.array([True, False]),
+        np.arange(2**19, dtype=">f8"),
+        np.zeros(2, [("a", "<i4"), ("b", "<f8", (3,))]),
+        np.empty((3,), "<U0"),
+    ],
+)
+def test_arrays_come_back_as_numpy_has_them(tmp_path: Path, array: np.ndarray[Any, Any]) -> None:
+    np.save(tmp_path / "a.npy", array)
+    np.savez(tmp_path / "a.npz", x=array, y=np.arange(3))
+    np.savez_compressed(tmp_path / "b.npz", x=array)
+    for found in (
+        read_npy(tmp_path / "a.npy"),
+        *(read_archive(tmp_path / name)["x"] for name in ("a.npz", "b.npz")),
+    ):
+        np.testing.assert_array_equal(found, array, strict=True)
+        assert found.flags.writeable
+    assert list(read_archive(tmp_path / "a.npz", choose=lambda names: sorted(names)[1:])) == ["y"]
 
 
 def test_a_small_file_that_stands_for_a_large_array_is_refused_before_it_is_read(large: Path) -> None:
@@ -97,7 +113,7 @@ def test_a_header_that_lies_is_refused(tmp_path: Path, change: dict[str, Any], r
         with pytest.raises(ValueError, match=reason):
             read_signal(tmp_path / name)
     with pytest.raises(ValueError, match=reason):
-        archive_headers(tmp_path / "a.npz")
+        read_archive(tmp_path / "a.npz")
 
 
 def test_nobody_is_told_to_load_a_pickle(tmp_path: Path) -> None:
