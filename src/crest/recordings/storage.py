@@ -9,6 +9,7 @@ import numpy as np
 
 from crest._base.doors import door
 from crest._base.files import whole_file
+from crest._base.plain_json import read_json
 from crest.recordings.archives import read_archive
 from crest.recordings.trajectories import Trajectories
 
@@ -60,7 +61,7 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
         raise FileNotFoundError(f"{path} does not exist")
     try:
         arrays = read_archive(Path(path), largest)
-        about = json.loads(str(arrays.pop("about")))
+        about = read_json(str(arrays.pop("about")))
         if about["format"] != TRAJECTORY_FORMAT:
             raise ValueError(f"format must be {TRAJECTORY_FORMAT!r}, got {about['format']!r}")
         return Trajectories(
