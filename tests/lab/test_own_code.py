@@ -124,6 +124,10 @@ def test_naming_an_installed_module_runs_nothing_of_the_packages_above_it(
     assert own_code("encoder", "far_package_of_a_test.inner:make", elsewhere).place.name == "__init__.py"
     assert not {name for name in sys.modules if name.startswith("far_package")}
     assert own_function("encoder", own_code("encoder", "bare_of_a_test.deep.made:make", elsewhere))() == 2
-    for gone in ("far_package_of_a_test.gone:make", "far_package_of_a_test..made:make", "far_package_of_a_test.:make"):
+    for gone in (
+        "far_package_of_a_test.gone:make",
+        "far_package_of_a_test..made:make",
+        "far_package_of_a_test.:make",
+    ):
         with pytest.raises(ValueError, match="No module named 'far_package_of_a_test"):
             own_code("encoder", gone, elsewhere)

@@ -78,7 +78,7 @@ def read_array(file: io.BufferedIOBase, header: ArrayHeader) -> npt.NDArray[Any]
     """
     # Memory that nothing was written to takes no room yet, so a file that ends early takes no more than it has.
     content = np.empty(header.size, np.uint8)
-    left = memoryview(content)
+    left = content.data
     while left:
         count = file.readinto(left[:_PIECE])
         if not count:

@@ -141,9 +141,7 @@ def _npy(path: Path, selection: ColumnSelection) -> Content:
 
 
 def _npz(path: Path, selection: ColumnSelection) -> Content:
-    (array,) = read_archive(
-        path, selection.largest, lambda names: [_chosen(names, selection.key)]
-    ).values()
+    (array,) = read_archive(path, selection.largest, lambda names: [_chosen(names, selection.key)]).values()
     return Content(array)
 
 

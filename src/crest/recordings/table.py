@@ -13,11 +13,13 @@ from crest.recordings.archives import require_room
 from crest.recordings.optional import optional_module
 from crest.recordings.parquet_files import require_rows
 
+MOST_RECORDINGS = 1_000_000
+"""Rows of a table. A Parquet file of a few bytes can tell of any number of them."""
 _TOLD = 5
 """So many columns are told in a message."""
 _CELL = 128
 """Bytes that a cell takes as text of its own."""
-_ROWS = 1000
+_ROWS = 100
 """Rows of a Parquet file that are read at a time."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
@@ -145,6 +147,7 @@ def _csv_table(path: Path) -> RecordingTable:
                 elif cells:
                     reason = f"must have {len(columns)} cells, as the header has, got {len(cells)}"
                     problems.append(Problem(line, reason))
+                _require_count(len(rows))
                 line = reader.line_num + 1  # a quoted cell may span lines; the row is where it begins
     except csv.Error as error:
         where = f"line {line} of {str(path)!r}"
@@ -152,6 +155,11 @@ def _csv_table(path: Path) -> RecordingTable:
     except UnicodeDecodeError as error:
         raise ValueError(f"table must be CSV in UTF-8, got {str(path)!r}: {error}") from error
     return RecordingTable(path, "line", columns, rows, problems)
+
+
+def _require_count(rows: int) -> None:
+    if rows > MOST_RECORDINGS:
+        raise ValueError(f"table must have at most {MOST_RECORDINGS} rows, one for each recording, got more")
 
 
 def _with_point(cell: str) -> str:
@@ -164,15 +172,16 @@ def _parquet_table(path: Path) -> RecordingTable:
     try:
         with parquet.ParquetFile(path) as file:
             columns = tuple(str(name) for name in file.schema_arrow.names)
-            require_rows(file, columns, path.name, cell=_CELL)
+            _require_count(require_rows(file, columns, path.name, cell=_CELL))
             texts: list[list[str]] = [[] for _ in columns]
             taken = 0
             for batch in file.iter_batches(_ROWS):
-                # A text that repeats is in the file once, and in memory as often as there are rows.
-                taken += batch.nbytes + _CELL * batch.num_rows * batch.num_columns
-                require_room({path.name: taken}, None)
                 for column, cells in zip(texts, batch.columns, strict=True):
-                    column += map(_text, cells.to_pylist())
+                    for cell in cells:
+                        column.append(_text(cell.as_py()))
+                        # A text that repeats is in the file once, and in memory as often as there are rows.
+                        taken += _CELL + len(column[-1])
+                    require_room({path.name: taken}, None)
     except Exception as error:  # damaged files make the reader raise almost anything
         raise ValueError(f"table must be a Parquet file, got {str(path)!r}: {error}") from error
     rows = [

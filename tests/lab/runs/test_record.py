@@ -198,7 +198,9 @@ def test_a_part_of_a_newer_version_is_named_too(tmp_path: Path) -> None:
     fields["credit"]["id"]["remedy"] = "none"
     store = Store(tmp_path)
     store.path(record().id).write_text(json.dumps(fields))
-    with pytest.raises(ValueError, match=r"\(credit.id has remedy, which .*\): update crest if a newer one wrote it"):
+    with pytest.raises(
+        ValueError, match=r"\(credit.id has remedy, which .*\): update crest if a newer one wrote it"
+    ):
         store.read(record().id)
 
 
