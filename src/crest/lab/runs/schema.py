@@ -55,22 +55,17 @@ def restored(kind: Any, value: Any) -> Any:
 # Made once for each type: a report reads thousands of records.
 @functools.cache
 def _reader(kind: Any) -> _Reader:
-    origin, kinds = typing.get_origin(kind), typing.get_args(kind)
-    if kind is RunSpec:
-        return RunSpec.from_dict
     if kind in _LEAVES:
         return _LEAVES[kind]
-    if isinstance(kind, types.UnionType) and len(kinds) == 2 and kinds[1] is types.NoneType:
-        inside = _reader(kinds[0])
-        return lambda value: None if value is None else inside(value)
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return _of_fields(kind)
+    origin, kinds = typing.get_origin(kind), typing.get_args(kind)
+    if isinstance(kind, types.UnionType) and kinds[1:] == (types.NoneType,):
+        return _or_none(kinds[0])
     if origin in (dict, Mapping) and kinds[0] is str:
         return _of_mapping(kinds[1])
-    if origin is list:
-        return _of_list(kinds[0])
-    if origin is tuple:
-        return _of_tuple(kinds)
+    if origin in (list, tuple):
+        return _of_list(kinds[0]) if origin is list else _of_tuple(kinds)
     raise TypeError(f"no record may have a field of type {kind}")
 
 
@@ -105,7 +100,19 @@ def _anything(value: Any) -> Any:
     return value
 
 
-_LEAVES: dict[Any, _Reader] = {float: _number, int: _whole, str: _text, Any: _anything}
+# A spec checks itself.
+_LEAVES: dict[Any, _Reader] = {
+    float: _number,
+    int: _whole,
+    str: _text,
+    Any: _anything,
+    RunSpec: RunSpec.from_dict,
+}
+
+
+def _or_none(kind: Any) -> _Reader:
+    inside = _reader(kind)
+    return lambda value: None if value is None else inside(value)
 
 
 def _of_fields(kind: Any) -> _Reader:
@@ -132,7 +139,7 @@ def _of_mapping(kind: Any) -> _Reader:
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping) or not all(type(name) is str for name in value):
             _refuse("a mapping", value)
-        return _each(lambda name: inside, value)
+        return _each(lambda _: inside, value)
 
     return read
 
