@@ -433,6 +433,7 @@ ONCE: dict[str, list[Callable[[], bytes]]] = {
     ],
     "txt": [lambda: b"\n;\n", lambda: b";;;\n1;2;3;4\n", lambda: b"#\n#\n#", lambda: b"1,5 2,5\n" * 3],
     "table": [
+        lambda: b"file,label,speed,events\n" + b"c.npy,1,s,mask.npy\n" * 50_000,
         lambda: b"file,label,speed,events" + b",file" * 100_000 + b"\n",
         lambda: b",".join(b"c%d" % n for n in range(100_000)) + b"\n",
         lambda: b"file,label,speed,events\na\0b.npy,1,s,\n",
