@@ -4,7 +4,8 @@
     python tests/parser_fuzzer.py mat --seed 7 --only 123      one case again, with its traceback
 
 A kind is read in a process of its own, which may take neither much memory nor time; where it dies, the case at which it
-did is told. What once failed is made anew by `ONCE` and tried first. One line of JSON per kind comes out.
+did is told. What once failed is made anew by `ONCE` and tried first. Damage is of four sorts (`WAYS`): accidents to bytes, two things
+of one name, nesting, and counts that are far too large. One line of JSON per kind comes out.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import io
 import json
 import os
 import random
+import re
 import resource
 import signal
 import struct
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,8 +34,10 @@ SECONDS = 15
 """For one file. Sound ones take milliseconds; the rest is for a machine under load."""
 MEMORY = 2 * 2**30
 """Bytes that a process may take beyond what it has when it starts."""
-LARGEST = 2**26
+LARGEST = 2**24
 """What readers are told that a file may take."""
+TAKEN = 6 * LARGEST
+"""Bytes that one file may add to what the process holds: the content, copies of it, and what was loaded for it."""
 
 
 class TooLong(BaseException):
@@ -62,7 +67,12 @@ def mat(compressed: bool = False) -> bytes:
     with io.BytesIO() as file:
         arrays = {"X_DE_time": np.arange(120, dtype=np.float32).reshape(60, 2), "s": {"a": 1.0}, "c": "text"}
         savemat(file, arrays, do_compression=compressed)
-        return file.getvalue()
+        return undated(file.getvalue())
+
+
+def undated(content: bytes) -> bytes:
+    """The same .mat file without the time of day, which its first line tells."""
+    return b"MATLAB 5.0 MAT-file".ljust(116) + content[116:]
 
 
 def wav() -> bytes:
@@ -175,6 +185,13 @@ def pickled() -> bytes:
         return file.getvalue()
 
 
+def study() -> bytes:
+    return (
+        b'[recordings]\ntable = "rows.csv"\nwindow = 8\nsample_rate = 10.0\ncondition = "speed"\nood = ["fast"]\n'
+        b'[models]\nencoders = ["pointwise", "own.py:make"]\nreadouts = ["mean"]\nseeds = 2\n[training]\nepochs = 1\n'
+    )
+
+
 def record() -> bytes:
     from sweeping import made_up, tiny  # noqa: PLC0415
 
@@ -241,6 +258,12 @@ def reads_columns(path: Path) -> None:
     read_signal(path, columns=["x"], largest=LARGEST)
 
 
+def reads_study(path: Path) -> None:
+    from crest.lab.evidence.study_file import study_of  # noqa: PLC0415
+
+    study_of(path)
+
+
 # -- what once failed
 
 
@@ -280,14 +303,139 @@ def with_structure(text: str) -> bytes:
     return struct.pack("<Q", len(header)) + header
 
 
+def zipped(members: list[tuple[str, bytes]], kind: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """An archive of these members; names may repeat."""
+    with io.BytesIO() as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with zipfile.ZipFile(file, "w", kind) as archive:
+            for name, content in members:
+                # Without the time of day: a case must be the same when it is made again.
+                archive.writestr(zipfile.ZipInfo(name), content, kind)
+        return file.getvalue()
+
+
+def zeros(count: int) -> bytes:
+    with io.BytesIO() as file:
+        np.save(file, np.zeros(count, np.float32))
+        return file.getvalue()
+
+
+def npy_header(text: bytes, version: int = 1) -> bytes:
+    """A .npy file without data, whose header is this text."""
+    return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 * version, "little") + text
+
+
+def parquet_of(columns: list[tuple[str, Any]]) -> bytes:
+    import pyarrow  # noqa: PLC0415
+    import pyarrow.parquet as written  # noqa: PLC0415
+
+    with io.BytesIO() as file:
+        table = pyarrow.Table.from_arrays(
+            [pyarrow.array(values) for _, values in columns], [name for name, _ in columns]
+        )
+        written.write_table(table, file)
+        return file.getvalue()
+
+
+def repeats_a_long_text() -> bytes:
+    import pyarrow  # noqa: PLC0415
+
+    return parquet_of(
+        [("file", pyarrow.DictionaryArray.from_arrays(np.zeros(5000, np.int32), ["n" * 10**6]))]
+    )
+
+
+def mat_twins(first: int, second: int) -> bytes:
+    """Two arrays of one name, of these lengths."""
+    from scipy.io import savemat  # noqa: PLC0415
+
+    parts = []
+    for count in (first, second):
+        with io.BytesIO() as file:
+            savemat(file, {"x": np.zeros(count)}, do_compression=True)
+            parts.append(file.getvalue())
+    return undated(parts[0]) + parts[1][128:]
+
+
+def a_long_header_unpacks() -> bytes:
+    """A header of a gigabyte: NumPy reads it before it looks at its length."""
+    return zipped([("x.npy", b"\x93NUMPY\x02\x00" + (2**30).to_bytes(4, "little") + bytes(2**28))])
+
+
+def bzip2_unpacks_at_once() -> bytes:
+    """zipfile has no limit for what a piece of bzip2 becomes: here 160 MB."""
+    return zipped([("x.npy", zeros(4 * 10**7))], zipfile.ZIP_BZIP2)
+
+
 ONCE: dict[str, list[Callable[[], bytes]]] = {
-    "mat": [ended_the_process, lambda: mat(compressed=True)],
-    "npz": [stands_for_gigabytes, holds_a_pickle, lambda: npz(compressed=False)],
-    "npy": [asks_for_more_than_there_is, lambda: b"\x80\x04K\x01.", npz],
-    "trajectories": [stands_for_gigabytes, holds_a_pickle],
-    "csv": [lambda: b"", lambda: b"a\0b,c\n1,2\n", lambda: b"1" * 5000 + b"\n", lambda: b"\xff\xfe"],
+    "mat": [
+        ended_the_process,
+        lambda: mat(compressed=True),
+        lambda: mat_twins(10**7, 3),
+        lambda: mat_twins(3, 10**7),
+    ],
+    "npz": [
+        stands_for_gigabytes,
+        holds_a_pickle,
+        lambda: npz(compressed=False),
+        # The small one was judged, the large one read.
+        lambda: zipped([("x", zeros(3 * 10**7)), ("x.npy", zeros(3))]),
+        lambda: zipped([("x.npy", zeros(3 * 10**7)), ("x.npy", zeros(3))]),
+        a_long_header_unpacks,
+        bzip2_unpacks_at_once,
+    ],
+    "npy": [
+        asks_for_more_than_there_is,
+        lambda: b"\x80\x04K\x01.",
+        npz,
+        # The tokenizer's own error, and what ends the parser.
+        lambda: npy_header(b"{'descr': '<f4', 'shape': (3,"),
+        lambda: npy_header(b"(" * 9000),
+        lambda: npy_header(b"{'descr': '<f4', 'fortran_order': False, 'shape': (" + b"1," * 4000 + b")}"),
+        lambda: npy_header(b" " * 20_000, 2),
+    ],
+    "trajectories": [
+        stands_for_gigabytes,
+        holds_a_pickle,
+        lambda: zipped([("x", zeros(3 * 10**7)), ("x.npy", zeros(3))]),
+        lambda: zipped([("about", npy_header(b"{'descr': '<f4', 'shape': (3,"))]),
+        bzip2_unpacks_at_once,
+    ],
+    "signal_parquet": [
+        lambda: parquet_of([("x", [1.0]), ("x", [2.0])]),
+        lambda: parquet_of([("x", np.zeros(2**23))]),
+        lambda: parquet_of([("x", [1.0]), *((f"c{n}", [1.0]) for n in range(3000))]),
+    ],
+    "parquet": [
+        lambda: parquet_of([("file", ["a.npy"]), ("file", ["b.npy"])]),
+        # Texts that are in the file once, and would be in memory five thousand times.
+        repeats_a_long_text,
+    ],
+    "study": [
+        lambda: b"a." * 50_000 + b"b = 1\n",
+        lambda: b"a." * 30_000 + b"b = 1\n",
+        lambda: b"a = " + b"[" * 30_000,
+        lambda: b"a = " + b"{a = " * 10_000,
+        lambda: study().replace(b"seeds = 2", b"seeds = 1000000000"),
+        lambda: study().replace(b"[recordings]", b"[recordings" + b".a" * 190 + b"]"),
+    ],
+    "csv": [
+        # As many columns as a line can have, with names and without.
+        lambda: b"1," * 400_000 + b"1\n",
+        lambda: b",".join(b"x%d" % n for n in range(50_000)) + b"\n" + b"1," * 49_999 + b"1\n",
+        lambda: b"x," * 400_000 + b"x\n" + b"1," * 400_000 + b"1\n",
+        lambda: b"t," * 50_000 + b"t\n" + b"1," * 50_000 + b"1\n",
+        lambda: b"1," * 700_000 + b"1\n",
+        lambda: b"",
+        lambda: b"a\0b,c\n1,2\n",
+        lambda: b"1" * 5000 + b"\n",
+        lambda: b"\xff\xfe",
+    ],
     "txt": [lambda: b"\n;\n", lambda: b";;;\n1;2;3;4\n", lambda: b"#\n#\n#", lambda: b"1,5 2,5\n" * 3],
     "table": [
+        lambda: b"file,label,speed,events\n" + b"c.npy,1,s,mask.npy\n" * 50_000,
+        lambda: b"file,label,speed,events" + b",file" * 100_000 + b"\n",
+        lambda: b",".join(b"c%d" % n for n in range(100_000)) + b"\n",
         lambda: b"file,label,speed,events\na\0b.npy,1,s,\n",
         lambda: b"file,label,speed,events\n" + b"n" * 300 + b".npy,1,s,\n",
         lambda: b"file,label,speed,events\n" + b"n" * 200_000 + b",1,s,\n",
@@ -297,7 +445,12 @@ ONCE: dict[str, list[Callable[[], bytes]]] = {
     "repaired": [lambda: with_structure("[" * 100_000), lambda: with_structure('{"pooling": 5}')],
     "weights": [lambda: struct.pack("<Q", 2**62) + b"{}", lambda: struct.pack("<Q", 2) + b"{}"],
     "pickled": [lambda: b"", lambda: b"\x80\x02.", lambda: b"\x80\x02(u."],
-    "record": [lambda: b"[" * 100_000, lambda: record().replace(b"0.", b"9" * 5000 + b".", 1)],
+    "record": [
+        lambda: b"[" * 100_000,
+        lambda: record().replace(b"0.", b"9" * 5000 + b".", 1),
+        lambda: record().replace(b'"losses"', b'"losses": "x", "losses"'),
+        lambda: record().replace(b"0.", b"1e999, ", 1),
+    ],
     "safetensors": [lambda: struct.pack("<Q", 2**62) + b"{}", lambda: struct.pack("<Q", 2) + b"{}"],
 }
 
@@ -318,6 +471,7 @@ KINDS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], None]]] = {
     "weights": ("w.safetensors", weights, reads_weights),
     "pickled": ("w.pt", pickled, reads_weights),
     "record": ("", record, reads_record),
+    "study": ("study.toml", study, reads_study),
 }
 """By kind: the file's name, a sound one, and what reads it."""
 
@@ -389,18 +543,118 @@ def damaged_header(content: bytes, draw: random.Random) -> bytes:
     return struct.pack("<Q", len(text)) + text + content[8 + length :]
 
 
+COUNTS = (10, 300, 3000, 30_000, 200_000)
+
+
+def crowded(content: bytes, draw: random.Random) -> bytes:
+    """Text in which a piece is there thousands of times."""
+    start = draw.randrange(len(content))
+    piece = content[start : start + draw.choice((1, 2, 3, 8, 30))]
+    return content[:start] + piece * min(draw.choice(COUNTS), 2**20 // len(piece)) + content[start:]
+
+
+def numbered(content: bytes, draw: random.Random) -> bytes:
+    """Text with a number that is far too large."""
+    found = list(re.finditer(rb"\d+", content))
+    one = draw.choice(found)
+    number = draw.choice((b"99999999999", b"1e308", b"9" * 400, b"9" * 5000, b"-1", b"9223372036854775808"))
+    return content[: one.start()] + number + content[one.end() :]
+
+
+def renamed(content: bytes, draw: random.Random) -> bytes:
+    """Text in which a word stands in the place of another one too."""
+    words = list(re.finditer(rb"[A-Za-z_]+", content))
+    one, other = draw.choice(words), draw.choice(words)
+    return content[: one.start()] + other[0] + content[one.end() :]
+
+
+def nested(content: bytes, draw: random.Random) -> bytes:
+    """Text with brackets in brackets in the place of a value."""
+    found = list(re.finditer(rb"\d+|true|null|\"[^\"]*\"", content))
+    one = draw.choice(found)
+    opening, closing = draw.choice(
+        ((b"[", b"]"), (b'{"a":', b"}"), (b"{a = ", b"}"), (b"(", b")"), (b"a.", b""))
+    )
+    count = draw.choice(COUNTS)
+    return content[: one.start()] + opening * count + b"1" + closing * count + content[one.end() :]
+
+
+def twinned(content: bytes, draw: random.Random) -> bytes:
+    """JSON with a name twice in a mapping."""
+    names = list(re.finditer(rb'"\w+": ', content))
+    one = draw.choice(names)
+    junk = draw.choice((b"0", b"null", b'"x"', b"[]", b"{}"))
+    return content[: one.start()] + one[0] + junk + b", " + content[one.start() :]
+
+
+def twinned_members(content: bytes, draw: random.Random) -> bytes:
+    """An archive in which two members would be one array."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    name = draw.choice(members)[0]
+    twin = draw.choice(
+        (name, name.removesuffix(".npy"), f"{name}.npy", f"extra.{name}", f"/{name}", f"./{name}")
+    )
+    members.insert(draw.randrange(len(members) + 1), (twin, zeros(draw.choice((0, 3, 3 * 10**7)))))
+    return zipped(
+        members, draw.choice((zipfile.ZIP_STORED, *[zipfile.ZIP_DEFLATED] * 3)) if len(members) < 9 else 8
+    )
+
+
+def crowded_members(content: bytes, draw: random.Random) -> bytes:
+    """An archive of thousands of members."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    count = draw.choice((10, 300, 3000))
+    return zipped([*members, *((f"extra.m{number}.npy", zeros(1)) for number in range(count))])
+
+
+def hostile_header(content: bytes, draw: random.Random) -> bytes:
+    """A .npy file whose header is deep, long or of large numbers."""
+    length = int.from_bytes(content[8:10], "little")
+    text = draw.choice((nested, numbered, crowded, renamed))(content[10 : 10 + length], draw)
+    version = 1 if len(text) < 2**16 else 2
+    return npy_header(text, version) + content[10 + length :]
+
+
+def hostile_columns(content: bytes, draw: random.Random) -> bytes:
+    """Parquet with columns of one name, many columns, or many rows that are short in the file."""
+    names = ["file", "label", "speed", "events", "x", "when"]
+    count = draw.choice((1, 5, 300, 2000))
+    many = [(draw.choice(names) if draw.random() < 0.3 else f"c{n}", [1.0]) for n in range(count)]
+    # Two rows in the file: a value, and how often it repeats.
+    values = draw.choice(
+        ([1.0], np.zeros(draw.choice((1000, 2**23))), ["t" * draw.choice((1, 10**5))] * 1000)
+    )
+    return parquet_of(many if draw.random() < 0.5 else [("x", values)])
+
+
+def hostile_mat(content: bytes, draw: random.Random) -> bytes:
+    return mat_twins(*draw.choices((0, 1, 3, 10**6, 10**7), k=2))
+
+
+WAYS: dict[str, list[Callable[[bytes, random.Random], bytes]]] = {
+    "npy": [damaged, hostile_header],
+    "npz": [damaged, twinned_members, crowded_members],
+    "trajectories": [damaged, twinned_members, crowded_members],
+    "mat": [damaged, hostile_mat],
+    "signal_parquet": [damaged, hostile_columns],
+    "parquet": [damaged, hostile_columns],
+    **{kind: [damaged, crowded, numbered, renamed, nested] for kind in ("csv", "txt", "table", "study")},
+    "record": [damaged, damaged_text, nested, numbered, twinned],
+    **{kind: [damaged, damaged_header] for kind in ("safetensors", "repaired", "weights")},
+}
+"""By kind: what may happen to a sound file. The rest is damaged in its bytes alone."""
+
+
 def cases(kind: str, seed: int, count: int) -> Iterator[Callable[[], bytes]]:
     """Makers of files: what once failed, the sound one, and `count` damaged ones, the same for the same seed."""
     sound = KINDS[kind][1]()
     yield from ONCE.get(kind, [])
     yield lambda: sound
-    ways = {
-        "record": [damaged, damaged_text],
-        **{name: [damaged, damaged_header] for name in ("safetensors", "repaired", "weights")},
-    }.get(kind, [damaged])
     for number in range(count):
         draw = random.Random(f"{kind}/{seed}/{number}")
-        yield lambda draw=draw: draw.choice(ways)(sound, draw)
+        yield lambda draw=draw: draw.choice(WAYS.get(kind, [damaged]))(sound, draw)
 
 
 # -- the process that reads
@@ -422,6 +676,7 @@ def attempt(kind: str, content: bytes, folder: Path) -> str:
     """What a reader makes of the bytes: "read", "refused", or a sentence about what is wrong with it."""
     name = KINDS[kind][0] or f"{json.loads(record())['id']}.json"
     (folder / name).write_bytes(content)
+    before = held_memory(fresh=True)
     signal.alarm(SECONDS)
     try:
         KINDS[kind][2](folder / name)
@@ -430,10 +685,20 @@ def attempt(kind: str, content: bytes, folder: Path) -> str:
     except TooLong:
         return f"it took more than {SECONDS} s"
     except BaseException as error:
-        return f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-4)}"
+        return f"{type(error).__name__}: {str(error)[:500]}\n{traceback.format_exc(limit=-4)[:3000]}"
     finally:
         signal.alarm(0)
-    return "read"
+        taken = held_memory() - before
+    return f"it took {taken} bytes" if taken > TAKEN else "read"
+
+
+def held_memory(fresh: bool = False) -> int:
+    """Bytes that this process held at most since the last fresh look, or those that it holds now."""
+    if fresh:
+        with contextlib.suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return 1024 * int(lines["VmRSS" if fresh else "VmHWM"].split()[0])
 
 
 def read_all(kind: str, seed: int, count: int, only: int | None, tell: Callable[[Any], None]) -> None:
@@ -444,6 +709,8 @@ def read_all(kind: str, seed: int, count: int, only: int | None, tell: Callable[
         for name in "abc":
             np.save(place / f"{name}.npy", np.arange(20.0))
         np.save(place / "mask.npy", np.zeros(20, bool))
+        (place / "rows.csv").write_text("file,label,speed\na.npy,1,slow\nb.npy,2,slow\nc.npy,3,fast\n")
+        (place / "own.py").write_text("raise RuntimeError('to read a study runs no code')\n")
         for number, make in enumerate(cases(kind, seed, count)):
             if only in (None, number):
                 tell({"case": number})
@@ -497,6 +764,7 @@ def main() -> int:
     given = parser.parse_args()
     # Once for all: a forked process has what this one has loaded.
     import crest.lab.cli.own_model  # noqa: PLC0415
+    import crest.lab.evidence.study_file  # noqa: PLC0415
     import crest.lab.runs.checkpoint  # noqa: PLC0415
     import crest.lab.runs.store  # noqa: PLC0415, F401
     from crest.recordings import mat_files  # noqa: PLC0415

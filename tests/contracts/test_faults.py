@@ -6,15 +6,23 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from crest._base.files import PARTIAL
+from crest._repair import Structure
+from crest._repair.saving import save_weights
+from crest.lab.report.formats import write_markdown
+from crest.lab.runs.checkpoint import save_checkpoint
 from crest.lab.runs.pack import fold
 from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store
 from crest.lab.runs.study import Study
+from crest.recordings import Trajectories, save
 from faulty_disk import faulty, recorded
 from lab.runs.store_worker import record, traced
+from toy import tiny_spec
 
 OLD, NEW = traced(record(1000), 0.125), traced(record(1000, loss=0.25), 0.75)
 OTHER = record(1001)
@@ -71,6 +79,8 @@ def test_a_call_that_fails_harms_nothing(act: Callable[[Store], None], error: in
         assert problem is not None or faults.failed in (None, "mkdir"), faults.failed
         assert problem is None or faults.failed is not None
         assert problem is None or "made to fail" in problem
+        # You must know which disk is full; calls that take a path are told with it by the system.
+        assert problem is None or str(folder) in problem or faults.failed not in ("write", "fsync")
         assert handles() == before, faults.failed
         again = Store(folder)
         assert again.read(OLD.id) in (OLD, NEW)
@@ -90,6 +100,51 @@ def test_a_call_that_fails_harms_nothing(act: Callable[[Store], None], error: in
     expected = {"open", "fdopen", "write", "fsync", "replace", "close"}
     assert expected <= set(failed), failed
     assert number >= 7
+
+
+def save_data(folder: Path) -> None:
+    trajectories = Trajectories(x=np.zeros((2, 4, 1)), y=np.zeros(2), sample_rate=1.0, channels=("a",))
+    save(trajectories, folder / "data.npz")
+
+
+def save_checkpointed(folder: Path) -> None:
+    save_checkpoint(folder / "model.safetensors", tiny_spec().model(2), tiny_spec())
+
+
+def save_repaired(folder: Path) -> None:
+    save_weights(folder, torch.nn.Linear(2, 1), Structure(), {})
+
+
+def save_page(folder: Path) -> None:
+    write_markdown([], folder / "report.md")
+
+
+def save_study(folder: Path) -> None:
+    Study(name="double", compute=lambda n: 2 * n, parameters={"n": 4}).ensure(folder)
+
+
+def failure(act: Callable[[Path], None], folder: Path) -> OSError | None:
+    try:
+        act(folder)
+    except OSError as problem:
+        return problem
+    return None
+
+
+@pytest.mark.parametrize("act", [save_data, save_checkpointed, save_repaired, save_page, save_study])
+def test_a_full_disk_is_told_with_its_folder(act: Callable[[Path], None], tmp_path: Path) -> None:
+    told: list[str | None] = []
+    for number in range(100):
+        with faulty(number, errno.ENOSPC) as faults:
+            problem = failure(act, tmp_path)
+        if problem is not None:
+            assert (problem.errno, str(problem.filename).startswith(str(tmp_path))) == (errno.ENOSPC, True)
+            told.append(faults.failed)
+        if faults.failed is None:
+            break
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+    assert {"write", "fsync"} <= set(told)
 
 
 def found(folder: Path, files: dict[str, bytes]) -> Store:

@@ -104,3 +104,30 @@ def test_naming_a_module_runs_nothing_of_its_package(tmp_path: Path) -> None:
     code = own_code("encoder", "silent_package_of_a_test.made:make", tmp_path)
     assert code.place == (package / "made.py").resolve()
     assert package.name not in sys.modules
+
+
+def test_naming_an_installed_module_runs_nothing_of_the_packages_above_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = tmp_path / "far_package_of_a_test" / "inner"
+    inner.mkdir(parents=True)
+    for package in (inner, inner.parent):
+        (package / "__init__.py").write_text("raise RuntimeError('it was run')\n")
+    (inner / "made.py").write_text("def make():\n    return 1\n")
+    # A folder without __init__.py is a package too.
+    (tmp_path / "bare_of_a_test" / "deep").mkdir(parents=True)
+    (tmp_path / "bare_of_a_test" / "deep" / "made.py").write_text("def make():\n    return 2\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    elsewhere = tmp_path / "elsewhere"
+    code = own_code("encoder", "far_package_of_a_test.inner.made:make", elsewhere)
+    assert code.place == (inner / "made.py").resolve()
+    assert own_code("encoder", "far_package_of_a_test.inner:make", elsewhere).place.name == "__init__.py"
+    assert not {name for name in sys.modules if name.startswith("far_package")}
+    assert own_function("encoder", own_code("encoder", "bare_of_a_test.deep.made:make", elsewhere))() == 2
+    for gone in (
+        "far_package_of_a_test.gone:make",
+        "far_package_of_a_test..made:make",
+        "far_package_of_a_test.:make",
+    ):
+        with pytest.raises(ValueError, match="No module named 'far_package_of_a_test"):
+            own_code("encoder", gone, elsewhere)

@@ -8,6 +8,7 @@ import pytest
 
 from crest.lab.encoders import ENCODERS
 from crest.lab.study_keys import (
+    MOST_RUNS,
     STUDY_ENCODERS,
     STUDY_KEYS,
     STUDY_READOUTS,
@@ -73,6 +74,73 @@ def test_text_without_quotes_is_told(tmp_path: Path, line: str, message: str) ->
     (tmp_path / "my_study.toml").write_text(f"[recordings]\n{line}\n")
     with pytest.raises(StudyFileError, match=rf"my_study\.toml: .*{message}"):
         read_study(tmp_path / "my_study.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a." * 50_000 + "b = 1\n", "the file must have at most 65536 bytes, got more"),
+        ("a." * 30_000 + "b = 1\n", "a line must have at most 200 dots, got 30000 in line 1"),
+        ("[" + "a." * 30_000 + "b]\n", "a line must have at most 200 dots"),
+        ("\n[a]\nb = {" + "a . " * 15_000 + "b = 1}\n", "a line must have at most 200 dots, got 15000 in line 3"),
+        ("a = " + "[" * 30_000 + "]" * 30_000, "the file must have at most 100 opening brackets, got 30000"),
+        ("a = " + "{a = " * 5_000 + "1" + "}" * 5_000, "the file must have at most 100 opening brackets, got 5000"),
+        ("# \xff\n", "the file must be text in UTF-8, got"),
+    ],
+)  # fmt: skip
+def test_a_long_or_deep_file_is_refused_before_it_is_parsed(
+    tmp_path: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "my_study.toml"
+    path.write_bytes(text.encode("latin-1"))
+    monkeypatch.setattr("tomllib.loads", lambda text: pytest.fail("it was parsed"))
+    with pytest.raises(StudyFileError, match=rf"my_study.toml: {message}"):
+        read_study(path)
+
+
+def test_what_may_be_long_and_deep_is_read_within_the_stack(tmp_path: Path) -> None:
+    path = tmp_path / "my_study.toml"
+    for text in (
+        f"a = {'[' * 100}{']' * 100}\n",
+        f"a = {'{a = ' * 100}1{'}' * 100}\n",
+        ("a." * 200 + "b = 1\n") * 100,
+    ):
+        path.write_text(text)
+        with pytest.raises(StudyFileError, match=r"my_study.toml: .*(no section a|overwrite)"):
+            read_study(path)
+
+
+def test_a_study_has_a_number_of_runs(tmp_path: Path) -> None:
+    assert read_study(made_study(tmp_path, models={"seeds": MOST_RUNS // 4}))
+    for seeds in (MOST_RUNS // 4 + 1, 10**15):
+        with pytest.raises(StudyFileError, match=rf"must make at most 10000 runs, got {4 * seeds}"):
+            read_study(made_study(tmp_path, models={"seeds": seeds}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["status", "report"])
+def test_what_only_reads_imports_no_package_of_the_encoders(tmp_path: Path, command: str) -> None:
+    """One beside the study and one that is installed, each below a package that says when it is run."""
+    installed = tmp_path / "installed"
+    for place in (tmp_path / "near_package", installed / "far_package" / "inner"):
+        place.mkdir(parents=True)
+        (place / "nets.py").write_text("print('ran')\ndef make(channels): ...\n")
+        (place / "__init__.py").write_text("print('ran')\n")
+    (installed / "far_package" / "__init__.py").write_text("print('ran')\n")
+    (tmp_path / "runs").mkdir()
+    path = made_study(
+        tmp_path, models={"encoders": ["near_package.nets:make", "far_package.inner.nets:make"]}
+    )
+    code = (
+        f"import sys, crest.lab.cli\nsys.path.append({str(installed)!r})\n"
+        f"sys.argv = ['crest', {command!r}, {str(path)!r}, '--folder', {str(tmp_path / 'runs')!r}]\n"
+        "try: crest.lab.cli.main()\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name.startswith(('near_package', 'far_package'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "ran" not in done.stdout.splitlines()
+    assert "encoders" not in done.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "status", "report"])

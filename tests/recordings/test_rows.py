@@ -6,6 +6,7 @@ import pytest
 from scipy.io import wavfile
 
 from crest.recordings import load_recordings
+from crest.recordings.signal_files import read_signal
 from recordings_made import table
 
 
@@ -125,3 +126,17 @@ def test_csv_headers_name_the_channels_and_must_agree(tmp_path: Path) -> None:
         ValueError, match=r"line 4: .* names \('x', 'y'\), as most files have, got \('y', 'x'\)"
     ):
         load_recordings(path, window=2, sample_rate=1)
+
+
+def test_a_file_that_many_rows_name_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(20))
+    (tmp_path / "table.csv").write_text("file,label\n" + "a.npy,1\n" * 1000)
+    asked = []
+    monkeypatch.setattr(
+        "crest.recordings.rows.read_signal", lambda *args, **_: asked.append(args) or read_signal(*args)
+    )
+    with pytest.raises(
+        ValueError, match=r"(?s)999 problems .*file must not repeat, got 'a.npy' as on line 2"
+    ):
+        load_recordings(tmp_path / "table.csv", window=8, sample_rate=10.0)
+    assert len(asked) == 1

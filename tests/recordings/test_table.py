@@ -96,3 +96,21 @@ def test_semicolons_or_tabs_separate_where_the_header_has_these_alone(tmp_path: 
     # Between commas a quoted number may have thousands, and a semicolon is part of a name.
     path = table(tmp_path, "file,label;unit", '"a.npy","1,234"')
     assert read_table(path).rows[0].cells == {"file": "a.npy", "label;unit": "1,234"}
+
+
+def test_a_table_has_a_number_of_rows_and_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "table.parquet"
+    # A text that is in the file once.
+    texts = pyarrow.DictionaryArray.from_arrays([0] * 50, ["n" * 10_000])
+    parquet.write_table(pyarrow.table({"file": texts}), path)
+    assert path.stat().st_size < 50_000
+    (tmp_path / "table.csv").write_text("file\n" + "a\n" * 50)
+    assert len(read_table(path).rows) == len(read_table(tmp_path / "table.csv").rows) == 50
+    monkeypatch.setattr("crest.recordings.archives.LARGEST", 400_000)
+    with pytest.raises(ValueError, match=r"table must be a Parquet file, .* more than largest = 400000"):
+        read_table(path)
+    monkeypatch.setattr("crest.recordings.table.MOST_RECORDINGS", 49)
+    for name in ("table.csv", "table.parquet"):
+        with pytest.raises(ValueError, match="table must have at most 49 rows"):
+            read_table(tmp_path / name)

@@ -66,6 +66,37 @@ def test_uneven_times_are_refused_where_they_are_uneven(times: list[float], reas
         rate_of_times(np.array(times, dtype=np.float64), 1.0, "'clock'")
 
 
+@pytest.mark.parametrize("usual", [1.0, 0.25])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_step_may_differ_by_half_of_the_usual_one(usual: float, sign: int) -> None:
+    """Both sides of the tolerance: docs/choices.md#time-column."""
+    for share, even in ((0.49, True), (0.5, True), (0.51, False)):
+        steps = np.full(20, usual)
+        steps[7] += sign * share * usual
+        times = np.concatenate([[0.0], np.cumsum(steps)])
+        if even:
+            # The digits that such times can tell.
+            assert rate_of_times(times, 1.0, "t") == pytest.approx(1 / usual, rel=0.06)
+        else:
+            with pytest.raises(ValueError, match=r"must rise by equal steps, got .* from sample 7 to 8"):
+                rate_of_times(times, 1.0, "t")
+
+
+@pytest.mark.parametrize(("share", "even"), [(0.09, True), (0.11, False), (-0.09, True), (-0.11, False)])
+def test_a_column_may_leave_its_line_by_a_tenth_of_a_step(share: float, even: bool) -> None:
+    for step in (1.0, 0.01):
+        column = step * np.arange(20)
+        column[7] += share * step
+        assert rises_evenly(column) is even
+    assert rises_evenly(np.arange(8.0))
+    assert not rises_evenly(np.arange(7.0))
+
+
+@pytest.mark.parametrize(("ratio", "same"), [(1.0009, True), (1.0011, False)])
+def test_rates_within_a_thousandth_are_one(ratio: float, same: bool) -> None:
+    assert same_rate(1000.0, 1000.0 * ratio) is same_rate(1000.0 * ratio, 1000.0) is same
+
+
 def test_jitter_is_not_uneven() -> None:
     times = np.arange(1000) + np.random.default_rng(0).uniform(-0.1, 0.1, 1000)
     assert rate_of_times(times, 1e-3, "t") == pytest.approx(1000, rel=1e-3)

@@ -26,7 +26,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to write bytes to, which takes its name when the block ends well; else nothing changes.
 
     The bytes go to a temporary name in the same folder, are flushed to the disk, and are renamed, so a
-    reader sees the old file or the new one and never a part, after a kill or a loss of power too.
+    reader sees the old file or the new one and never a part, after a kill or a loss of power too. A disk that is full
+    is an OSError that names the folder.
 
     Example:
         >>> import tempfile
@@ -40,18 +41,30 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(f"folder {path.parent} does not exist")
     if path.name and path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder: name a file in it", str(path))
-    temporary, handle = _locked_partial(path)
+    with _named(path.parent):
+        temporary, handle = _locked_partial(path)
+        try:
+            with _opened(handle) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                # Before the file is closed: closing gives up the lock, and a sweep could come in between.
+                os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _flush_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """An error of the disk names the folder: a write to an open file knows no name, and nobody would know which disk is full."""
     try:
-        with _opened(handle) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            # Before the file is closed: closing gives up the lock, and a sweep could come in between.
-            os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _flush_folder(path.parent)
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def lasting_folder(folder: Path) -> None:
@@ -65,9 +78,10 @@ def lasting_folder(folder: Path) -> None:
         True
     """
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for one in missing:
-        _flush_folder(one.parent)
+    with _named(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in missing:
+            _flush_folder(one.parent)
 
 
 def sweep_partials(folder: Path) -> list[Path]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from torch import nn
 
 from crest._base.doors import door
+from crest._base.plain_json import read_json
 from crest.readouts.crest import CrestReadout
 from crest.remedies.front import WithFront
 from crest.remedies.reanchored import BudgetChoice
@@ -89,7 +90,7 @@ class Structure:
             ValueError: For another text.
         """
         try:
-            fields = json.loads(text)
+            fields = read_json(text)
             if fields.get("interface") is not None:
                 fields["interface"] = Interface.read(fields["interface"])
             return cls(**fields)

@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,12 +57,10 @@ def own_code(argument: str, source: str, folder: Path) -> OwnCode:
         if not path.is_file():
             raise ValueError(f"{argument} must name a file that exists, got {place!r}")
         return OwnCode(path.resolve(), path.name, name)
-    here = folder.joinpath(*place.split("."))
-    for path in (here.with_suffix(".py"), here / "__init__.py"):
-        if path.is_file():
-            return OwnCode(path.resolve(), place, name)
-    found = in_one_sentence(f"{argument} must be made without an error", lambda: _found(place))
-    return OwnCode(Path(found), place, name)
+    found = _below(folder, place.split(".")) or in_one_sentence(
+        f"{argument} must be made without an error", lambda: _found(place)
+    )
+    return OwnCode(found.resolve(), place, name)
 
 
 def own_function(argument: str, code: OwnCode) -> Callable[..., Any]:
@@ -110,14 +108,30 @@ def in_one_sentence(rule: str, work: Callable[[], Any]) -> Any:
         raise ValueError(f"{rule}, got {type(error).__name__}: {error}{where}; --debug shows more") from error
 
 
-def _found(module: str) -> str:
-    """The file of a module."""
-    spec = importlib.util.find_spec(module)
-    if spec is None:
+def _below(folder: Path, names: Sequence[str]) -> Path | None:
+    """The file of a module, by the names that lead to it from a folder."""
+    here = folder.joinpath(*names)
+    # Dots come from somebody's text: two of them in a row would be a name without letters.
+    files = (here.with_suffix(".py"), here / "__init__.py") if all(names) else ()
+    return next((path for path in files if path.is_file()), None)
+
+
+def _found(module: str) -> Path:
+    """The file of a module that Python would import; nothing is imported for it.
+
+    `importlib.util.find_spec` imports the packages above a module. So only the first name is looked up by it, and the
+    others lead through folders.
+    """
+    first, *names = module.split(".")
+    spec = importlib.util.find_spec(first)
+    folders = list(spec.submodule_search_locations or ()) if spec is not None and names else []
+    places = (_below(Path(folder), names) for folder in folders)
+    found = next((place for place in places if place is not None), None)
+    if spec is None or (names and found is None):
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)
-    if spec.origin is None or not spec.has_location:
+    if found is None and (spec.origin is None or not spec.has_location):
         raise ImportError(f"module {module!r} is not a Python file")
-    return spec.origin
+    return found or Path(str(spec.origin))
 
 
 def _module(code: OwnCode) -> Any:

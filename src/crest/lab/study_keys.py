@@ -24,6 +24,15 @@ STUDY_READOUTS = (
 )  # fmt: skip
 STUDY_PARTS = ("train", "id", "ood")
 """What a column of the split may say."""
+MOST_RUNS = 10_000
+"""Runs of one study: more is a slip of the pen, such as seeds = 1000000."""
+# A study is a page that somebody writes by hand; what is longer or deeper is none.
+_LARGEST = 2**16
+"""Bytes of the file."""
+_BRACKETS = 100
+"""Opening brackets of the file: so deep can it be at most."""
+_DOTS = 200
+"""Dots of a line: so many parts can a key have at most."""
 _WHOLE, _POSITIVE = "be a whole number, 1 or more", "be positive"
 # Classes are found in the table, and are then written out: a run is named by them.
 _OPTIONS = tuple(field.name for field in dataclasses.fields(RecordingOptions) if field.name != "classes")
@@ -58,7 +67,7 @@ def read_study(path: Path) -> dict[str, dict[str, Any]]:
         raise StudyFileError(f"{path} must be the file of a study, and it does not exist")
     try:
         with path.open("rb") as file:
-            given = tomllib.load(file)
+            given = tomllib.loads(_short_text(file.read(_LARGEST + 1)))
         require_known("the file", "section", given, STUDY_KEYS)
         for section, keys in STUDY_KEYS.items():
             if not isinstance(given.setdefault(section, {}), dict):
@@ -72,9 +81,26 @@ def read_study(path: Path) -> dict[str, dict[str, Any]]:
         # What TOML says of words without quotes, one of them or several.
         bare = str(error).startswith(("Invalid value (at line", "Expected newline"))
         raise StudyFileError(f"{path}: {error}{': text needs quotes' * bare}") from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise StudyFileError(f"{path}: {error}") from error
     return given
+
+
+def _short_text(content: bytes) -> str:
+    """The text of a study, refused before it is parsed when it is long or deep: a key of 50,000 parts takes gigabytes."""
+    if len(content) > _LARGEST:
+        raise ValueError(f"the file must have at most {_LARGEST} bytes, got more")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the file must be text in UTF-8, got {error}") from error
+    # Counted in the text as it is, quotes and comments included: a reader of TOML that judges for another one could err.
+    if (count := text.count("[") + text.count("{")) > _BRACKETS:
+        raise ValueError(f"the file must have at most {_BRACKETS} opening brackets, got {count}")
+    for number, line in enumerate(text.split("\n"), 1):
+        if (count := line.count(".")) > _DOTS:
+            raise ValueError(f"a line must have at most {_DOTS} dots, got {count} in line {number}")
+    return text
 
 
 def study_places(recordings: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
@@ -138,6 +164,14 @@ def _require_models(given: Mapping[str, Any], folder: Path) -> None:
     for readout in given.get("readouts", ()):
         require_choice("readouts", readout, STUDY_READOUTS)
     _require_seeds(given.get("seeds", 1))
+    seeds = given.get("seeds", 1)
+    runs = len(set(seeds)) if isinstance(seeds, list) else seeds
+    for key in ("encoders", "readouts", "remedies"):
+        runs *= len(set(given.get(key, ["one"])))
+    if runs > MOST_RUNS:
+        raise ValueError(
+            f"encoders, readouts, remedies and seeds must make at most {MOST_RUNS} runs, got {runs}"
+        )
 
 
 def _require_seeds(seeds: object) -> None:

@@ -87,7 +87,7 @@ def _read_hdf5(path: str, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _read(path: str, names: list[str]) -> tuple[dict[str, Any], list[bytes]]:
+def _read(path: str, names: list[str], largest: int) -> tuple[dict[str, Any], list[bytes]]:
     """Arrays of numbers, as descriptions and bytes; what is missing or no plain array is left out."""
     content = _read_hdf5(path, names) if _is_hdf5(path) else scipy.io.loadmat(path, variable_names=names)
     arrays = {
@@ -95,6 +95,10 @@ def _read(path: str, names: list[str]) -> tuple[dict[str, Any], list[bytes]]:
         for name in names
         if isinstance(content.get(name), np.ndarray) and content[name].dtype.kind in "biufc"
     }
+    # The file may be another one by now than the one that the parent judged by its list.
+    total = sum(array.nbytes for array in arrays.values())
+    if total > largest:
+        raise ValueError(f"its arrays take {total} bytes in memory, more than largest = {largest}")
     about = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
     return {"arrays": about}, [array.tobytes() for array in arrays.values()]
 
@@ -103,7 +107,7 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """What to say to a request; damaged files make SciPy raise almost anything."""
     try:
         if "names" in request:
-            return _read(request["path"], request["names"])
+            return _read(request["path"], request["names"], request["largest"])
         return _listed(request["path"]), []
     except _MissingError as error:
         return {"error": "it is missing", "missing": str(error)}, []

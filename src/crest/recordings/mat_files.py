@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crest.recordings.archives import LARGEST, require_room
+from crest.recordings.archives import LARGEST, require_own_names, require_room
 
 # Seconds for one answer. A sound file takes well below one; a damaged one can keep the reader busy for ever.
 _PATIENCE = 60.0
@@ -49,7 +49,9 @@ def mat_arrays(path: Path) -> list[MatArray]:
         ImportError: SciPy is missing, or h5py for a file of version 7.3.
     """
     about, _ = _READ_BY.ask({"path": str(path.resolve())}, LARGEST)
-    return [MatArray(name, tuple(shape), kind) for name, shape, kind in about["arrays"]]
+    found = [MatArray(name, tuple(shape), kind) for name, shape, kind in about["arrays"]]
+    require_own_names("arrays", [array.name for array in found])
+    return found
 
 
 def read_mat(path: Path, names: Sequence[str], largest: int | None = None) -> dict[str, npt.NDArray[Any]]:
@@ -64,8 +66,9 @@ def read_mat(path: Path, names: Sequence[str], largest: int | None = None) -> di
         ValueError: The file is damaged, or too large.
     """
     require_room({array.name: array.size for array in mat_arrays(path) if array.name in names}, largest)
-    request = {"path": str(path.resolve()), "names": list(names)}
-    about, parts = _READ_BY.ask(request, LARGEST if largest is None else largest)
+    most = LARGEST if largest is None else largest
+    request = {"path": str(path.resolve()), "names": list(names), "largest": most}
+    about, parts = _READ_BY.ask(request, most)
     return {
         name: np.frombuffer(part, dtype).reshape(shape)
         for part, (name, (dtype, shape)) in zip(parts, about["arrays"].items(), strict=True)

@@ -1,14 +1,18 @@
 """Signals in Parquet files: one column per channel, read after a look at their number."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from crest.recordings.archives import require_room
+from crest.recordings.archives import require_own_names, require_room
 from crest.recordings.optional import optional_module
 from crest.recordings.selection import ColumnSelection, Content, planned
+
+_ROWS = 2**16
+"""Rows that are read at a time."""
 
 
 def read_parquet(path: Path, selection: ColumnSelection) -> Content:
@@ -31,9 +35,7 @@ def read_parquet(path: Path, selection: ColumnSelection) -> Content:
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
         names = tuple(str(name) for name in schema.names)
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(f"its columns must have names of their own, got {', '.join(repeated)} twice")
+        require_own_names("columns", names)
         kinds = [arrow.types.is_temporal(kind) for kind in schema.types]
         dated = frozenset(place for place, is_date in enumerate(kinds) if is_date)
         plan = planned(selection, names, len(names), dated)
@@ -47,24 +49,63 @@ def read_parquet(path: Path, selection: ColumnSelection) -> Content:
                     f"its column {names[place]!r} must hold numbers, got {schema.types[place]}; "
                     "columns= names those to read"
                 )
-        # Twice: as Parquet's library has them, and joined.
-        require_room({path.name: 16 * file.metadata.num_rows * len(read)}, selection.largest)
-        table = file.read(columns=[names[place] for place in read])
-    arrays = [_numbers(table.column(names[place]), place in dated) for place in read]
-    return Content(np.stack(arrays, axis=1), names=names, read=read, dated=dated)
+        wanted = [names[place] for place in read]
+        rows = require_rows(file, wanted, path.name, selection.largest)
+        array = np.empty((rows, len(read)))
+        begin: dict[int, Any] = {}
+        done = 0
+        for batch in file.iter_batches(_ROWS, columns=wanted):
+            if done + len(batch) > rows:
+                raise ValueError(f"it is damaged: it tells of {rows} rows and holds more")
+            for column, place in enumerate(read):
+                cells = batch.column(names[place])
+                found = _seconds(cells, begin, place) if place in dated else _numbers(cells)
+                array[done : done + len(batch), column] = found
+            done += len(batch)
+        if done < rows:
+            raise ValueError(f"it is damaged: it tells of {rows} rows and holds {done}")
+    return Content(array, names=names, read=read, dated=dated)
 
 
-def _numbers(column: Any, dated: bool) -> npt.NDArray[np.float64]:
-    """A column as float64; an empty cell is NaN, which no signal may have."""
-    if not dated:
-        found: npt.NDArray[np.float64] = column.to_numpy().astype(np.float64)
-        return found
-    if column.null_count:
-        raise ValueError(f"its dates must not have empty cells, got {column.null_count}")
-    times = column.to_numpy()
+def require_rows(
+    file: Any, columns: Collection[str], name: str, largest: int | None = None, *, cell: int = 16
+) -> int:
+    """The rows of a Parquet file, refused when its columns take more memory than `largest` bytes.
+
+    Args:
+        file: pyarrow's ParquetFile.
+        columns: those that are to be read.
+        name: of the file, for the message.
+        largest: bytes, as `require_room` takes them.
+        cell: bytes that one cell takes: by default a number twice, as Parquet's library has it, and joined.
+    """
+    about = file.metadata
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    rows: int = about.num_rows
+    if rows != sum(group.num_rows for group in groups) or rows < 0:
+        raise ValueError(f"it is damaged: it tells of {rows} rows, and its parts of other numbers")
+    wanted = set(columns)
+    parts = (group.column(place) for group in groups for place in range(group.num_columns))
+    unpacked = sum(max(part.total_uncompressed_size, 0) for part in parts if part.path_in_schema in wanted)
+    # The larger of both: what repeats a value is short in the file and long in memory.
+    require_room({name: max(cell * rows * len(wanted), unpacked)}, largest)
+    return rows
+
+
+def _numbers(cells: Any) -> npt.NDArray[np.float64]:
+    """Cells as float64; an empty one is NaN, which no signal may have."""
+    found: npt.NDArray[np.float64] = cells.to_numpy(zero_copy_only=False).astype(np.float64)
+    return found
+
+
+def _seconds(cells: Any, begin: dict[int, Any], place: int) -> npt.NDArray[np.float64]:
+    """Dates as seconds from the first of their column, which `begin` keeps from one piece to the next."""
+    if cells.null_count:
+        raise ValueError(f"its dates must not have empty cells, got {cells.null_count}")
+    times = cells.to_numpy(zero_copy_only=False)
     if times.dtype.kind not in "mM":  # a date without time of day, or a time of day without date
-        raise ValueError(f"its dates must be timestamps or durations, got {column.type}")
+        raise ValueError(f"its dates must be timestamps or durations, got {cells.type}")
     # Whole nanoseconds first: a date in seconds has no digits left for microseconds.
-    steps = (times - times[0]) if len(times) else times
+    steps = (times - begin.setdefault(place, times[0])) if len(times) else times
     seconds: npt.NDArray[np.float64] = steps.astype("timedelta64[ns]").astype(np.int64) / 1e9
     return seconds

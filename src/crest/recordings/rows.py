@@ -54,7 +54,9 @@ def read_rows(
             # Its windows could come to lie in two splits.
             reason = f"{options.file} must not repeat, got {cell!r} as on {table.place} {seen[path]}"
             problems.append(Problem(row.line, reason))
-        seen.setdefault(path, row.line)
+            # Nor is it read again: a short table could name a large file a hundred thousand times.
+            continue
+        seen[path] = row.line
         recording, wrong = _read_row(row, folder, options, classes)
         recordings.append(recording)
         problems += wrong

@@ -111,7 +111,7 @@ def planned(
         called = [
             place for place in range(len(names or ())) if seconds_by_name((names or ())[place]) is not None
         ]
-        like_times = [place for place in sorted({*called, *dated}) if place not in (chosen or ())]
+        like_times = sorted({*called, *dated} - {*(chosen or ())})
     if not isinstance(selection.time, bool):
         time = _place("time", selection.time, names, width)
         if chosen is not None and time in chosen:
@@ -122,7 +122,8 @@ def planned(
     elif like_times:
         time = like_times[0]
     if chosen is None:
-        chosen = tuple(place for place in range(width) if place != time and place not in like_times)
+        no_channels = {time, *like_times}
+        chosen = tuple(place for place in range(width) if place not in no_channels)
     if not chosen:
         called_so = "nothing" if time is None else f"only the time column {_called(time, names)}"
         raise ValueError(f"it must have a channel, got {called_so} (time=False takes it for a channel)")
@@ -155,8 +156,10 @@ def chosen_columns(content: Content, selection: ColumnSelection) -> Signal:
         selection = selection._replace(time=False)
     plan = planned(selection, content.names, width, content.dated)
 
+    place_of = {place: number for number, place in enumerate(read)}
+
     def column(place: int) -> npt.NDArray[Any]:
-        return array[:, read.index(place)]
+        return array[:, place_of[place]]
 
     time, channels = plan.time, plan.channels
     if plan.search and _is_time(column, read, counted=selection.columns is not None):
@@ -167,7 +170,7 @@ def chosen_columns(content: Content, selection: ColumnSelection) -> Signal:
         unit = None if content.names is None else seconds_by_name(content.names[time])
         rate = rate_of_times(column(time), 1.0 if unit is None or time in content.dated else unit, called)
     names = None if content.names is None else tuple(content.names[place] for place in channels)
-    places = [read.index(place) for place in channels]
+    places = [place_of[place] for place in channels]
     if places != list(range(array.shape[1])):
         array = np.take(array, places, axis=1)
     return Signal(array, rate, names, called)

@@ -2,6 +2,7 @@
 
 import contextlib
 import fnmatch
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crest._base.doors import door_leaving
-from crest.recordings.archives import archive_headers, array_header, require_room
+from crest.recordings.archives import read_archive, read_npy, require_room
 from crest.recordings.mat_files import mat_arrays, read_mat
 from crest.recordings.optional import optional_module
 from crest.recordings.parquet_files import read_parquet
@@ -97,27 +98,6 @@ def require_file(what: str, path: Path) -> None:
         raise ValueError(f"{what} {str(path)!r} does not exist")
 
 
-def read_npy(path: Path, largest: int | None = None) -> npt.NDArray[Any]:
-    """The array of a .npy file, after a look at its header; nothing is unpickled.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     np.save(Path(folder) / "a.npy", np.arange(3))
-        ...     read_npy(Path(folder) / "a.npy").tolist()
-        [0, 1, 2]
-    """
-    _require_start(path, b"\x93NUMPY", ".npy")
-    with path.open("rb") as file:
-        header = array_header(file)
-        left = path.stat().st_size - file.tell()
-    if left < header.size:
-        raise ValueError(f"it is damaged: its header asks for {header.size} bytes, {left} follow")
-    require_room({path.name: header.size}, largest)
-    array: npt.NDArray[Any] = np.load(path, allow_pickle=False)
-    return array
-
-
 def as_samples(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float32]:
     """The array as float32 (T, C), after a check that it is a finite signal.
 
@@ -161,22 +141,8 @@ def _npy(path: Path, selection: ColumnSelection) -> Content:
 
 
 def _npz(path: Path, selection: ColumnSelection) -> Content:
-    _require_start(path, b"PK", ".npz")
-    headers = archive_headers(path)
-    name = _chosen(headers, selection.key)
-    require_room({name: headers[name].size}, selection.largest)
-    with np.load(path, allow_pickle=False) as archive:
-        return Content(archive[name])
-
-
-def _require_start(path: Path, start: bytes, kind: str) -> None:
-    """Refuse a file of another kind: NumPy would take it for a pickle, and say how to load it unsafely."""
-    others = {b"\x93NUMPY": ".npy", b"PK": ".npz"}
-    with path.open("rb") as file:
-        found = file.read(6)
-    if not found.startswith(start):
-        other = next((name for begin, name in others.items() if found.startswith(begin)), None)
-        raise ValueError(f"it is {'not a ' + kind if other is None else 'a ' + other} file by its content")
+    (array,) = read_archive(path, selection.largest, lambda names: [_chosen(names, selection.key)]).values()
+    return Content(array)
 
 
 def _mat(path: Path, selection: ColumnSelection) -> Content:
@@ -189,14 +155,18 @@ def _mat(path: Path, selection: ColumnSelection) -> Content:
 
 
 def _wav(path: Path, selection: ColumnSelection) -> Content:
-    # Samples of a byte become eight of them.
-    require_room({path.name: 8 * path.stat().st_size}, selection.largest)
     wavfile = optional_module("scipy.io.wavfile", "a .wav file")
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        # Samples of a byte become eight of them.
+        require_room({path.name: 8 * size}, selection.largest)
+        # SciPy gets these bytes and no file: it would allocate what the file's chunks ask for.
+        content = io.BytesIO(file.read(size))
     with warnings.catch_warnings():
         # Chunks of other programs are harmless; a file that ends too early is not.
         warnings.simplefilter("ignore", wavfile.WavFileWarning)
         warnings.filterwarnings("error", message="Reached EOF prematurely")
-        rate, array = wavfile.read(path)
+        rate, array = wavfile.read(content)
     if array.dtype == np.uint8:  # 8-bit sound is unsigned, with silence at 128
         array = (array.astype(np.float32) - 128) / 128
     elif array.dtype.kind == "i":

@@ -1,6 +1,7 @@
 """Trajectories in one file: npz with its metadata, never a pickle, never half a file."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,13 @@ import numpy as np
 
 from crest._base.doors import door
 from crest._base.files import whole_file
+from crest._base.plain_json import read_json
 from crest.recordings.archives import read_archive
 from crest.recordings.trajectories import Trajectories
 
 TRAJECTORY_FORMAT = "crest-trajectories-1"
 _OPTIONAL = ("events", "proxy")
+_EXTRA = "extra."
 
 
 @door
@@ -31,7 +34,7 @@ def save(trajectories: Trajectories, path: Path) -> None:
     arrays |= {
         name: getattr(trajectories, name) for name in _OPTIONAL if getattr(trajectories, name) is not None
     }
-    arrays |= {f"extra.{name}": array for name, array in trajectories.extra.items()}
+    arrays |= {f"{_EXTRA}{name}": array for name, array in trajectories.extra.items()}
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise ValueError(f"{name} must hold numbers or text, got an array of objects")
@@ -58,7 +61,7 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
         raise FileNotFoundError(f"{path} does not exist")
     try:
         arrays = read_archive(Path(path), largest)
-        about = json.loads(str(arrays.pop("about")))
+        about = read_json(str(arrays.pop("about")))
         if about["format"] != TRAJECTORY_FORMAT:
             raise ValueError(f"format must be {TRAJECTORY_FORMAT!r}, got {about['format']!r}")
         return Trajectories(
@@ -71,9 +74,17 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
             source=about["source"],
             # Files from before there were classes have none.
             classes=tuple(about.get("classes", ())),
-            extra={name.removeprefix("extra."): array for name, array in arrays.items()},
+            extra=_extra(arrays),
         )
     except KeyError as error:
         raise ValueError(f"{path} is not a file of trajectories: it has no {error}") from error
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is not a file of trajectories, or is damaged: {error}") from error
+
+
+def _extra(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What is left of the arrays, by the names that `save` gave it; others could take the place of these."""
+    others = [name for name in arrays if not name.startswith(_EXTRA)]
+    if others:
+        raise ValueError(f"it has arrays that no trajectories have: {', '.join(sorted(others))}")
+    return {name.removeprefix(_EXTRA): array for name, array in arrays.items()}

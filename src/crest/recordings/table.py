@@ -1,5 +1,6 @@
 """The table that lists recordings: its rows as text, and those that could not be taken apart."""
 
+import collections
 import csv
 import math
 import re
@@ -8,8 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crest._base.arguments import did_you_mean
+from crest.recordings.archives import require_room
 from crest.recordings.optional import optional_module
+from crest.recordings.parquet_files import require_rows
 
+MOST_RECORDINGS = 1_000_000
+"""Rows of a table. A Parquet file of a few bytes can tell of any number of them."""
+_TOLD = 5
+"""So many columns are told in a message."""
+_CELL = 128
+"""Bytes that a cell takes as text of its own."""
+_ROWS = 100
+"""Rows of a Parquet file that are read at a time."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -65,9 +76,10 @@ def read_table(path: Path) -> RecordingTable:
     if not path.is_file():
         raise FileNotFoundError(f"table must be a file that exists, got {str(path)!r}")
     table = reader(path)
-    repeated = sorted({name for name in table.columns if table.columns.count(name) > 1})
+    repeated = [name for name, count in collections.Counter(table.columns).items() if count > 1]
     if repeated:
-        raise ValueError(f"table must not repeat a column, got {', '.join(repeated)} twice in {str(path)!r}")
+        told = ", ".join(sorted(repeated)[:_TOLD])
+        raise ValueError(f"table must not repeat a column, got {told} twice in {str(path)!r}")
     if not table.rows and not table.problems:
         raise ValueError(f"table must have at least one row, got none in {str(path)!r}")
     return table
@@ -135,6 +147,7 @@ def _csv_table(path: Path) -> RecordingTable:
                 elif cells:
                     reason = f"must have {len(columns)} cells, as the header has, got {len(cells)}"
                     problems.append(Problem(line, reason))
+                _require_count(len(rows))
                 line = reader.line_num + 1  # a quoted cell may span lines; the row is where it begins
     except csv.Error as error:
         where = f"line {line} of {str(path)!r}"
@@ -142,6 +155,11 @@ def _csv_table(path: Path) -> RecordingTable:
     except UnicodeDecodeError as error:
         raise ValueError(f"table must be CSV in UTF-8, got {str(path)!r}: {error}") from error
     return RecordingTable(path, "line", columns, rows, problems)
+
+
+def _require_count(rows: int) -> None:
+    if rows > MOST_RECORDINGS:
+        raise ValueError(f"table must have at most {MOST_RECORDINGS} rows, one for each recording, got more")
 
 
 def _with_point(cell: str) -> str:
@@ -152,11 +170,20 @@ def _with_point(cell: str) -> str:
 def _parquet_table(path: Path) -> RecordingTable:
     parquet = optional_module("pyarrow.parquet", "a Parquet table (a CSV table does not)")
     try:
-        content = parquet.ParquetFile(path).read()
-        texts = [[_text(value) for value in column.to_pylist()] for column in content.columns]
+        with parquet.ParquetFile(path) as file:
+            columns = tuple(str(name) for name in file.schema_arrow.names)
+            _require_count(require_rows(file, columns, path.name, cell=_CELL))
+            texts: list[list[str]] = [[] for _ in columns]
+            taken = 0
+            for batch in file.iter_batches(_ROWS):
+                for column, cells in zip(texts, batch.columns, strict=True):
+                    for cell in cells:
+                        column.append(_text(cell.as_py()))
+                        # A text that repeats is in the file once, and in memory as often as there are rows.
+                        taken += _CELL + len(column[-1])
+                    require_room({path.name: taken}, None)
     except Exception as error:  # damaged files make the reader raise almost anything
         raise ValueError(f"table must be a Parquet file, got {str(path)!r}: {error}") from error
-    columns = tuple(str(name) for name in content.column_names)
     rows = [
         Row(n, dict(zip(columns, cells, strict=True))) for n, cells in enumerate(zip(*texts, strict=True), 1)
     ]

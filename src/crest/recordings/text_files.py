@@ -2,12 +2,13 @@
 
 import csv
 import itertools
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,9 @@ _DATE_FRACTION = re.compile(r"(?<=:\d\d)[.,]\d+")
 _HINT = (
     "; a comma separates its columns, so where its numbers have decimal commas, separate the columns by ';'"
 )
+
+_LONGEST_LINE = 2**20
+"""Characters of a line."""
 
 
 class _Head(NamedTuple):
@@ -64,9 +68,9 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
         ...     read_text(path, ColumnSelection()).array.tolist()
         [[0.0, 1.5], [0.1, 2.5]]
     """
-    # Text takes at least two bytes a number, which takes eight in memory.
-    require_room({path.name: 4 * path.stat().st_size}, selection.largest)
     with path.open(encoding="utf-8-sig", newline="") as file:
+        # Text takes at least two bytes a number, which takes eight in memory.
+        require_room({path.name: 4 * os.fstat(file.fileno()).st_size}, selection.largest)
         head = _head(file)
         width = len(head.first)
         if head.names is not None and head.first and len(head.names) != width:
@@ -102,9 +106,9 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
     return Content(array, names=head.names, read=read, dated=dated)
 
 
-def _head(file: Iterable[str]) -> _Head:
+def _head(file: IO[str]) -> _Head:
     """The names and the separator of a file, and its samples from the first on."""
-    lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
+    lines = ((number, line) for number, line in enumerate(_short_lines(file), 1) if line.strip())
     first, second = next(lines, None), next(lines, None)
     # Of several lines of comments the last names the columns, as numpy.savetxt writes them.
     while first is not None and second is not None and second[1].startswith("#"):
@@ -119,6 +123,19 @@ def _head(file: Iterable[str]) -> _Head:
     if second is None:
         return _Head(delimiter, tuple(cells), [], lines)
     return _Head(delimiter, tuple(cells), _cells(second[1], delimiter), itertools.chain([second], lines))
+
+
+def _short_lines(file: IO[str]) -> Iterator[str]:
+    """The lines of a file, none of them long: each cell of a line is an object of its own, thirty times its text."""
+    for number in itertools.count(1):
+        line = file.readline(_LONGEST_LINE + 1)
+        if len(line) > _LONGEST_LINE:
+            raise ValueError(
+                f"line {number} has more than {_LONGEST_LINE} characters: a line is one sample, with a column per channel"
+            )
+        if not line:
+            return
+        yield line
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:

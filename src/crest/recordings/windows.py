@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crest.recordings.signal_files import read_npy, reading
+from crest.recordings.archives import read_npy
+from crest.recordings.signal_files import reading
 
 _INTERVAL = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
@@ -65,7 +66,8 @@ def event_steps(cell: str, length: int, folder: Path) -> npt.NDArray[np.bool_]:
 def _read_mask(path: Path, length: int) -> npt.NDArray[np.bool_]:
     """Boolean steps (T,) of a .npy file, one for each of `length` samples."""
     with reading("event file", path):
-        mask = read_npy(path)
+        # One byte for each sample; more only so far that the next check can say what is wrong.
+        mask = read_npy(path, max(16 * length, 2**20))
     if mask.dtype != np.bool_ or mask.shape != (length,):
         raise ValueError(
             f"event file {path.name!r} must hold booleans of shape ({length},), got {mask.dtype} {mask.shape}"

@@ -201,9 +201,9 @@ def test_a_damaged_line_is_refused_by_its_number_and_the_others_are_read(store: 
     assert store.read(name) == record(1000)
 
 
-def test_a_line_with_another_id_at_its_end_tells_whose_it_is(store: Store) -> None:
+def test_a_line_with_another_id_at_its_end_is_refused(store: Store) -> None:
     replace_line(store, record(1000).id, DAMAGED["another id at its end"])
-    with pytest.raises(ValueError, match=f"it is the record of '{OTHER}'"):
+    with pytest.raises(ValueError, match="it has 'id' twice"):
         store.read(record(1000).id)
 
 

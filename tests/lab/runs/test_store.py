@@ -253,6 +253,27 @@ def test_killed_before_any_line_of_claim_and_write(store: Store, workers: Worker
     assert not list((store.folder / ".claims").iterdir())
 
 
+# Ids of others
+
+
+@pytest.mark.parametrize("id", ["x" * 201, "x" * 300, "x" * 10**6, "\u00e9" * 150, "a\n"])
+def test_an_id_that_no_file_can_have_is_refused_at_every_door(store: Store, id: str) -> None:  # noqa: A002
+    for door in (store.path, store.read, store.failure, store.failed_at, store.claim, store.__contains__):
+        with pytest.raises(ValueError, match="id must be at most 200 letters of ASCII") as caught:
+            door(id)
+        assert len(str(caught.value)) < 250
+    with pytest.raises(ValueError, match="id must be at most 200"):
+        store.fail(id, "no")
+    # The longest that is allowed can be written, claimed and read.
+    longest = "x" * 200
+    store.fail(longest, "no")
+    assert store.failure(longest) == "no"
+    claim = store.claim(longest)
+    assert claim is not None
+    claim.release()
+    assert longest not in store
+
+
 # A full disk
 
 

@@ -76,6 +76,7 @@ def show_system(
         Print the numbers as JSON.
     """
     from crest._base.arguments import require
+    from crest._base.files import whole_file
     from crest.lab.report.systems import system_figure
 
     if system is None:
@@ -89,7 +90,8 @@ def show_system(
         console.print(split, markup=False)
     readers = _bearing_readers(splits) if system == "cwru" else _simulator_readers(system, splits)
     path.parent.mkdir(parents=True, exist_ok=True)
-    system_figure(splits.train, rows).savefig(path, dpi=110)
+    with whole_file(path) as file:
+        system_figure(splits.train, rows).savefig(file, dpi=110, format=path.suffix[1:])
     if json:
         errors = [{"reader": name, "id": of_id, "ood": of_ood} for name, of_id, of_ood in readers]
         print_json({"system": system, "regime": regime, "seed": seed, "errors": errors, "picture": path})

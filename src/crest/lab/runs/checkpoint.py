@@ -8,6 +8,7 @@ import safetensors.torch
 import torch
 
 from crest._base.files import whole_file
+from crest._base.plain_json import read_json
 from crest.lab.encoders import OWN
 from crest.lab.model import Model
 from crest.lab.runs.combination import asks_for_signals
@@ -38,7 +39,7 @@ def load_checkpoint(path: Path, *, own_code: bool = False) -> tuple[Model, RunSp
         with safetensors.safe_open(path, framework="pt") as file:
             about = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        spec, channels = RunSpec.from_dict(json.loads(about["spec"])), int(about["channels"])
+        spec, channels = RunSpec.from_dict(read_json(about["spec"])), int(about["channels"])
         if spec.encoder == OWN and not own_code:
             raise ValueError(
                 f"its encoder is in {spec.encoder_options['place']!r}, which own_code=True runs: whose code is it?"

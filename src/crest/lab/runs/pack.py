@@ -1,11 +1,11 @@
 """Fold the records of a working folder into the one file in which they are published."""
 
 import dataclasses
-import json
 import re
 from collections.abc import Mapping
 
 from crest._base.files import sweep_partials, whole_file
+from crest._base.plain_json import read_json
 from crest.lab.runs.packed import RECORDS, TRACES, TRACES_NAME, line_of
 from crest.lab.runs.record import Record
 from crest.lab.runs.store import Store
@@ -134,7 +134,7 @@ def _remove(target: Store, name: str) -> bool:
 
 def _remove_unused_traces(target: Store) -> None:
     """Remove the traces that no line refers to: those of replaced records, and of a packing that was killed."""
-    used = {json.loads(line)["traces"] for line in target.packed.lines().values()}
+    used = {read_json(line)["traces"] for line in target.packed.lines().values()}
     for path in sorted((target.folder / TRACES).glob("*.json")):
         if re.fullmatch(TRACES_NAME, path.name) and f"{TRACES}/{path.name}" not in used:
             path.unlink()

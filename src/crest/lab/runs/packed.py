@@ -11,19 +11,22 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from crest._base.plain_json import read_json
 from crest.lab.runs.record import Record
 
 RECORDS = "records.jsonl"
 """The file with a line per run, sorted by id."""
 TRACES = "traces"
 """The folder of the files that lines refer to: traces are a hundred times as long as the rest of a record."""
-TRACES_NAME = r"(\w[\w.-]*)\.([0-9a-f]{10})\.json"
+RUN_ID = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}"
+"""An id: made of names in the code, so ASCII, and short enough for the name of a file with what is written around it."""
+TRACES_NAME = rf"({RUN_ID})\.([0-9a-f]{{10}})\.json"
 """Such a file's name: the run, and a digest of the content."""
 
-# What a line begins with. Ids are made of names in the code, so they are ASCII.
-_ID = re.compile(rb'\{"id": "(\w[\w.-]*)"')
+# What a line begins with.
+_ID = re.compile(rb'\{"id": "(%b)"' % RUN_ID.encode())
 _MENDED = "restore the file from version control, or remove the line, and its run is done again"
 _RESTORED = "restore it from version control, or remove the line, and the run is done again"
 # As much of a line as a message quotes.
@@ -43,7 +46,7 @@ def record_of(
         traces: gives the traces for what stands in their place.
     """
     try:
-        fields = json.loads(content, parse_constant=_no_number)
+        fields = read_json(content)
         if not isinstance(fields, dict):
             raise ValueError(f"it holds a {type(fields).__name__}")
         # A copy under another name would count one run twice.
@@ -57,7 +60,7 @@ def record_of(
     except _TracesError:
         # It says already which file is missing and what to do: the next clause would wrap a second sentence around it.
         raise
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{place} is not a record, or damaged, or of another version of crest ({error}): update crest if a newer "
             f"one wrote it; else {remedy}"
@@ -66,10 +69,6 @@ def record_of(
 
 class _TracesError(ValueError):
     """A whole sentence about the file that a line refers to."""
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"it holds {text}, which no record does")
 
 
 def line_of(record: Record) -> tuple[bytes, dict[str, bytes]]:
@@ -87,8 +86,14 @@ def line_of(record: Record) -> tuple[bytes, dict[str, bytes]]:
         files = {fields["traces"]: content}
     line = json.dumps(fields, allow_nan=False).encode()
     if not _ID.match(line):
-        raise ValueError(f"id must be ASCII letters, digits, '_', '-' and '.', got {record.id!r}")
+        raise ValueError(refused_id(record.id))
     return line, files
+
+
+def refused_id(id: str) -> str:
+    """The sentence about an id that no run can have."""
+    got = repr(id) if len(id) <= _QUOTED else f"{id[:_QUOTED]!r} and {len(id) - _QUOTED} more"
+    return f"id must be at most 200 letters of ASCII, digits, '_', '-' and '.', not first a '.' or '-', got {got}"
 
 
 def _digest(content: bytes) -> str:
@@ -175,7 +180,7 @@ class Packed:
             raise _TracesError(f"{place} refers to {path}, which is missing: {_RESTORED}") from error
         if _digest(content) != named[2]:
             raise _TracesError(f"{place} refers to {path}, which is not as it was packed: {_RESTORED}")
-        return json.loads(content)
+        return read_json(content)
 
     def _now(self) -> _Index:
         """The index of the file as it is now."""
@@ -237,7 +242,7 @@ def _indexed(content: bytes, signature: tuple[int, ...], path: Path) -> _Index:
 
 def _is_json(content: bytes) -> bool:
     try:
-        json.loads(content)
-    except (ValueError, RecursionError):
+        read_json(content)
+    except ValueError:
         return False
     return True

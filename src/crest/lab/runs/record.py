@@ -1,15 +1,13 @@
 """Record: what a finished run left, as plain numbers in one JSON."""
 
 import dataclasses
-import functools
 import json
-import types
-import typing
 from collections.abc import Mapping
 from typing import Any
 
 from crest.exchange.sensitivity import Interval, Sensitivity
 from crest.lab.evaluation import Budget, Score
+from crest.lab.runs.schema import restored
 from crest.lab.runs.spec import RunSpec
 from crest.probes import CreditMeans, DeletionCurve, Traces
 
@@ -186,42 +184,11 @@ class Record:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Record":
-        """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since."""
-        fields = {name: value for name, value in fields.items() if name not in FORMER_FIELDS}
-        unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(cls)})
-        if unknown:
-            raise ValueError(f"it has {', '.join(unknown)}, which this version of crest does not know")
-        for field in dataclasses.fields(cls):
-            if field.default is field.default_factory is dataclasses.MISSING and field.name not in fields:
-                raise KeyError(field.name)
-        record: Record = restored(cls, fields)
+        """The record that `to_dict` wrote. Its id is not compared: the constants may have changed since.
+
+        Raises:
+            ValueError: A field is missing or unknown, or is not what its annotation says.
+        """
+        known = {name: value for name, value in fields.items() if name not in FORMER_FIELDS}
+        record: Record = restored(cls, known)
         return record
-
-
-_type_hints = functools.cache(typing.get_type_hints)
-
-
-def restored(kind: Any, value: Any) -> Any:
-    """The value of this type that was written as plain values: JSON has lists for tuples, and mappings for dataclasses.
-
-    A field that nobody knows is the TypeError of the dataclass itself.
-
-    Example:
-        >>> restored(dict[str, Score], {"id": {"id": 0.1, "ood": 0.4}})
-        {'id': Score(id=0.1, ood=0.4)}
-    """
-    kinds = typing.get_args(kind)
-    if kind is RunSpec:
-        return RunSpec.from_dict(value)
-    if isinstance(kind, types.UnionType):
-        return None if value is None else restored(kinds[0], value)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        known = _type_hints(kind)
-        return kind(**{name: restored(known.get(name, Any), part) for name, part in value.items()})
-    origin = typing.get_origin(kind)
-    # Traces have lists of a hundred thousand numbers, which are what they are.
-    if origin is list and kinds[0] not in (int, float, str):
-        return [restored(kinds[0], part) for part in value]
-    if origin in (dict, Mapping):
-        return {name: restored(kinds[1], part) for name, part in value.items()}
-    return tuple(value) if origin is tuple else value

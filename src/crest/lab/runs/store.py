@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from crest._base.files import lasting_folder, named_by, sweep_partials, whole_file
-from crest.lab.runs.packed import Packed, record_of
+from crest.lab.runs.packed import RUN_ID, Packed, record_of, refused_id
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 
@@ -187,10 +187,8 @@ class Store:
         return sweep_partials(self.folder)
 
     def _place(self, id: str, ending: str) -> Path:
-        if not re.fullmatch(r"\w[\w.-]*", id):
-            raise ValueError(
-                f"id must be letters, digits, '_', '-' and '.', not first a '.' or '-', got {id!r}"
-            )
+        if not re.fullmatch(RUN_ID, id):
+            raise ValueError(refused_id(id))
         return self.folder / f"{id}{ending}"
 
     def _stems(self, ending: str) -> set[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crest._base.files import lasting_folder, whole_file
+from crest._base.plain_json import read_json
 from crest.lab.runs.provenance import commit, versions
 
 FOLDER = "studies"
@@ -55,7 +56,7 @@ class Study:
         """Its result."""
         path = self.path(folder)
         try:
-            return json.loads(path.read_text())["result"]
+            return read_json(path.read_bytes())["result"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is not the result of a study: remove it and run it again") from error
 
@@ -84,7 +85,7 @@ def copy_studies(source: Path, target: Path) -> list[str]:
     for path in sorted((source / FOLDER).glob("[!.]*.json")):
         content = path.read_bytes()
         try:
-            named = json.loads(content)["id"]
+            named = read_json(content)["id"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is not the result of a study: remove it and run it again") from error
         if named != path.stem:
