@@ -598,6 +598,9 @@ def test_conditions_come_in_several_columns_and_once_only() -> None:
     assert found.tie.counts == plain.tie.counts
     assert audit(reads_speed, (x, size), conditions=iter(speed), exchange=SMALL).tie == plain.tie
     assert set(found.by_condition) == {"600, low", "900, low"}
+    told = "A condition tells nothing here: conditions['load'] must vary, got 'low' for every trajectory."
+    assert told in found.reasons
+    assert told not in plain.reasons
 
 
 @pytest.mark.parametrize(
@@ -615,10 +618,19 @@ def test_messages_about_conditions(conditions: object, message: str) -> None:
         audit(reads_size, (x, size), conditions=conditions, exchange=SMALL)
 
 
-def test_conditions_that_do_not_vary_tie_nothing() -> None:
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [(["bench"] * 64, "must vary, got 'bench'"), ([f"m{one}" for one in range(64)], "a condition of its own")],
+)
+def test_conditions_that_do_not_vary_or_never_repeat_are_told_as_such(
+    conditions: list[str], told: str
+) -> None:
     x, size, _ = by_speed()
-    found = audit(reads_size, (x, size), conditions=["bench"] * 64, exchange=SMALL)
-    assert (found.tie.tied, found.tie.breaking, found.verdict) == (False, 0, "events")
+    found = audit(reads_size, (x, size), conditions=conditions, exchange=SMALL)
+    assert (found.tie, found.verdict) == (None, "events")
+    assert sum(told in one for one in found.reasons) == 1
+    assert not any("tied" in one for one in found.reasons)
+    assert set(found.by_condition) == set(conditions)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from crest._audit.tied import TieReading, tie_reading
-from crest.exchange.ties import ENOUGH
+from crest.exchange.ties import ENOUGH, condition_columns
 from crest.probes import rmse
 
 
@@ -19,7 +19,10 @@ def halves(straight: int = 20, breaking: int = 3) -> tuple[Tensor, Tensor]:
 
 
 def reading(answers: Tensor, targets: Tensor, conditions: object) -> TieReading:
-    return tie_reading(answers, targets, conditions, rmse, 0)
+    found, untold = tie_reading(answers, targets, condition_columns(conditions), rmse, 0)
+    assert found is not None
+    assert len(untold) == (1 if isinstance(conditions, dict) else 0)
+    return found
 
 
 def test_a_reader_of_the_target_holds_and_a_reader_of_the_condition_breaks() -> None:
@@ -90,5 +93,15 @@ def test_several_columns_and_the_table() -> None:
     assert head.split() == ["-1,", "low", "1,", "low"]
     assert first.split() == ["-1", "8", "(0)", "2", "(2)"]
     assert len(head) == len(first) == len(second)
-    none = reading(conditions[:8], targets[:8], conditions[:8])
-    assert none.errors == ((0.0,),)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        (["here"] * 8, "A condition tells nothing here: conditions must vary, got 'here' for every trajectory."),
+        (list("abcdefgh"), "Nothing can be said about a tie of target and condition: each of the 8 trajectories has a condition of its own."),
+    ],
+)  # fmt: skip
+def test_conditions_that_do_not_vary_or_never_repeat_have_no_tie(conditions: list[str], told: str) -> None:
+    targets = torch.arange(8) % 2.0
+    assert tie_reading(targets, targets, {"": conditions}, rmse, 0) == (None, [told])

@@ -74,7 +74,7 @@ def test_constant_channels_are_left_out_if_that_is_asked_for() -> None:
     x = with_constant_channel()
     left = signals_of(x, None, False, constant_too=True).signals
     assert torch.equal(left, signals_of(x[..., :1], None, False).signals)
-    with pytest.raises(ValueError, match="^x must vary, got every channel constant"):
+    with pytest.raises(ValueError, match=r"^x must vary, got every channel constant"):
         signals_of(x[..., 1:], None, False, constant_too=True)
 
 

@@ -214,6 +214,16 @@ def test_four_trajectories_that_break_a_tie_decide(straight: int, by: str) -> No
     assert set(again.candidates["level"].condition_errors) == {"high, here", "low, here"}
 
 
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [(["here"] * 96, "must vary, got 'here'"), ([f"m{one}" for one in range(96)], "must repeat, got 96")],
+)
+def test_conditions_that_tell_nothing_are_refused(conditions: list[str], message: str) -> None:
+    x, y, _ = tied()
+    with pytest.raises(ValueError, match=f"^conditions {message}"):
+        choose({"event": (event, 0.1)}, x, targets=y, conditions=conditions, exchange=SMALL)
+
+
 def test_candidates_tested_with_other_nuisances_are_refused() -> None:
     other = replace(of_error(0.5), invariant=("gain",))
     with pytest.raises(ValueError, match=r"^all candidates .* got gain and nothing as invariant"):

@@ -1,9 +1,8 @@
 """Bring a trained model and data as in training; learn what its answer follows."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -20,7 +19,7 @@ from crest._cues.brief import brief_cue
 from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.exchange.ties import Conditions, condition_names, rereadable_conditions
+from crest.exchange.ties import Conditions, condition_columns, condition_names
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
 from crest.strangers.lengths import padding_note
@@ -89,7 +88,7 @@ def audit(
     settings = settings_of(exchange, invariant)
     if events is not None or conditions is not None:
         require_in_order(batches)
-    conditions = None if conditions is None else rereadable_conditions(conditions)
+    columns = None if conditions is None else condition_columns(conditions)
     given = gathered(batches, settings.trajectories, keys, channels_first=channels_first)
     if len(given) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
@@ -102,7 +101,7 @@ def audit(
         notes += as_numbers_note(error, answers, batch.targets)
         notes += padding_note(batch.signals, batch.mask)
         known = known_events(events, batch, notes)
-        names = _names(conditions, batch, notes)
+        names = None if columns is None else _names(columns, batch, notes)
         tested = exchange_test(
             stranger, batch.signals, mask=batch.mask, targets=batch.targets, error=error, exchange=settings
         )
@@ -124,11 +123,10 @@ def audit(
     sharp = sharp_share(batch.signals, batch.valid)
     on_core = None if read is None else read.means_on(core.cpu())
     mistaken = None if batch.targets is None else float(error(answers, batch.targets))
-    tie = None
-    if conditions is not None and batch.targets is not None:
-        tie = tie_reading(
-            answers.cpu(), batch.targets.cpu(), _first_rows(conditions, len(batch)), error, settings.seed
-        )
+    tie, untold = None, []
+    if columns is not None and batch.targets is not None:
+        first = {name: column[: len(batch)] for name, column in columns.items()}
+        tie, untold = tie_reading(answers.cpu(), batch.targets.cpu(), first, error, settings.seed)
     finding = found(
         Evidence(
             exchange=tested,
@@ -147,7 +145,7 @@ def audit(
     classes = _classes(answers, batch.targets)
     return Audit(
         verdict=finding.verdict,
-        reasons=finding.reasons,
+        reasons=(*finding.reasons, *untold),
         advice=finding.advice,
         trajectories=len(batch.signals),
         exchange=tested,
@@ -190,32 +188,12 @@ def _brief(batch: Batch) -> tuple[float, float] | None:
     return cue.score - cue.chance, cue.interval[1] - cue.chance
 
 
-def _first_rows(conditions: Conditions, count: int) -> Conditions:
-    """The conditions of the first trajectories."""
-    if isinstance(conditions, Mapping):
-        return {str(name): _listed(column)[:count] for name, column in conditions.items()}
-    rows: Conditions = _listed(conditions)[:count]
-    return rows
-
-
-def _listed(column: Any) -> Any:
-    return column.tolist() if isinstance(column, Tensor | np.ndarray) and column.ndim == 1 else column
-
-
-def _names(conditions: Conditions | None, batch: Batch, notes: list[str]) -> list[Hashable] | None:
-    if conditions is None:
-        return None
+def _names(columns: Mapping[str, list[Hashable]], batch: Batch, notes: list[str]) -> list[Hashable]:
+    """The condition of each trajectory that is looked at; a note tells what is only among the others."""
     if batch.targets is None:
         raise ValueError("conditions need targets in the batches, got none")
-    columns = conditions.values() if isinstance(conditions, Mapping) else [conditions]
-    # A tensor without axes says that it can be iterated, and cannot; what is wrong with it is told below.
-    lengths = {
-        len(list(column))
-        for column in columns
-        if isinstance(column, Iterable) and getattr(column, "shape", None) != ()
-    }
-    count, given = len(batch), max(lengths, default=0)
-    names = condition_names(conditions, given)
+    count, given = len(batch), len(next(iter(columns.values())))
+    names = condition_names(columns, given)
     if given < count:
         raise ValueError(f"conditions must name one of each of {count} trajectories, got {given}")
     if unseen := dict.fromkeys(name for name in names[count:] if name not in set(names[:count])):

@@ -1,5 +1,6 @@
 """What the trajectories that break the tie of target and condition tell: direct evidence, and the only one of its kind."""
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 from crest._base.rng import generator
 from crest.exchange.result import AuditVerdict
 from crest.exchange.sensitivity import Interval, error_interval
-from crest.exchange.ties import ENOUGH, Conditions, Tie, tie_of
+from crest.exchange.ties import ENOUGH, Tie, tie_of, unvarying
 from crest.probes.errors import ErrorOf
 
 # In errors of a constant prediction. our choice: docs/choices.md#ties
@@ -80,18 +81,31 @@ class TieReading:
 
 
 def tie_reading(
-    answers: Tensor, targets: Tensor, conditions: Conditions, error: ErrorOf, seed: int
-) -> TieReading:
-    """The tie in these trajectories, and the errors on those that break it and on the others.
+    answers: Tensor, targets: Tensor, columns: Mapping[str, list[Hashable]], error: ErrorOf, seed: int
+) -> tuple[TieReading | None, list[str]]:
+    """The tie in these trajectories, with the errors on those that break it and on the others; and what conditions do not tell.
+
+    There is no tie to read if conditions do not vary, or never repeat. An audit looks at some trajectories, and elsewhere they may: so
+    that is told, and is no error.
 
     Args:
         answers: the model's predictions.
         targets: (N,).
-        conditions: of each trajectory, one column or several.
+        columns: the conditions of each trajectory, by name.
         error: from predictions and targets to one number.
         seed: of the bootstrap.
     """
-    tie = tie_of(targets, conditions)
+    untold = [f"A condition tells nothing here: {words}." for words in unvarying(columns)]
+    tie = tie_of(targets, columns)
+    if len(tie.conditions) < 2:
+        return None, untold
+    if not tie.repeats:
+        alone = f"each of the {len(targets)} trajectories has a condition of its own"
+        return None, [*untold, f"Nothing can be said about a tie of target and condition: {alone}."]
+    return _reading(tie, answers, targets, error, seed), untold
+
+
+def _reading(tie: Tie, answers: Tensor, targets: Tensor, error: ErrorOf, seed: int) -> TieReading:
     breaking = tie.breaking if tie.tied else torch.zeros(len(targets), dtype=torch.bool)
     reading = TieReading(
         strength=tie.strength,

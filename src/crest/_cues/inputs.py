@@ -1,7 +1,6 @@
 """What `crest.cues` is given, checked and brought to one form."""
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from torch import Tensor
 from crest._base.arguments import require_shape
 from crest._base.tensors import as_flags, as_tensor, require_finite
 from crest._cues.scores import Wanted
-from crest.exchange.ties import Conditions, Tie, condition_names, tie_of
+from crest.exchange.ties import Conditions, Tie, condition_columns, condition_names, telling_tie, unvarying
 
 # our choice: docs/choices.md#cues
 _LEAST_ROWS = 4
@@ -178,15 +177,12 @@ def _as_classes(codes: Tensor, names: tuple[str, ...], note: str | None) -> Targ
 
 
 def tie_with(targets: Targets, conditions: Conditions) -> Tie:
-    """The tie of targets and conditions; a ValueError if these do not vary, or never repeat."""
+    """The tie of targets and conditions; a ValueError if these do not vary, or hardly repeat."""
     trajectories = len(targets.values)
-    several = isinstance(conditions, Mapping)
-    for name, column in conditions.items() if isinstance(conditions, Mapping) else [("", conditions)]:
-        found = condition_names({name: column} if several else column, trajectories)
-        if len(set(found)) == 1:
-            argument = f"conditions[{name!r}]" if several else "conditions"
-            raise ValueError(f"{argument} must vary, got {found[0]!r} for every trajectory")
-    tie = tie_of(targets.values, conditions)
+    columns = condition_columns(conditions, trajectories)
+    if still := unvarying(columns):
+        raise ValueError(still[0])
+    tie = telling_tie(targets.values, columns)
     if len(tie.conditions) > trajectories // 2:
         raise ValueError(
             f"conditions must repeat, got {len(tie.conditions)} of them for {trajectories} trajectories"

@@ -91,8 +91,10 @@ def _explained(means: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _class_parts(wanted: Wanted, left_out: Tensor, groups: Tensor) -> npt.NDArray[np.float64]:
-    """(N, 2 K + 2): of each trajectory the class as zeros and ones, the same as far as it was told right, and the squared errors of
-    the reader and of the shares of the classes."""
+    """(N, 2 K + 2): the class of each trajectory as zeros and ones, the same as far as it was told right, and two squared errors.
+
+    These are of the reader, and of the shares of the classes.
+    """
     own = wanted.columns
     # What a reader knows beyond the shares of the classes. They are those among the others: where a row is left out, the
     # mean of the rest lacks its class, and the shares of all rows would turn that into a sign of it.

@@ -20,11 +20,11 @@ from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.ties import (
     Conditions,
+    condition_columns,
     condition_names,
     decides,
     even_error,
-    rereadable_conditions,
-    tie_of,
+    telling_tie,
 )
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
@@ -113,9 +113,9 @@ def choose(
     _require_one_way(tests)
     by_condition: dict[str, dict[Hashable, float]] = {}
     if conditions is not None and inputs is not None and targets is not None:
-        conditions = rereadable_conditions(conditions)
-        names = condition_names(conditions, len(inputs))
-        tie = tie_of(targets, conditions)
+        columns = condition_columns(conditions, len(inputs))
+        names = condition_names(columns, len(inputs))
+        tie = telling_tie(targets, columns)
         for name, one in known.items():
             if one.function is None:
                 continue
