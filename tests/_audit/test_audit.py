@@ -620,7 +620,10 @@ def test_messages_about_conditions(conditions: object, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("conditions", "told"),
-    [(["bench"] * 64, "must vary, got 'bench'"), ([f"m{one}" for one in range(64)], "a condition of its own")],
+    [
+        (["bench"] * 64, "must vary, got 'bench'"),
+        ([f"m{one}" for one in range(64)], "a condition of its own"),
+    ],
 )
 def test_conditions_that_do_not_vary_or_never_repeat_are_told_as_such(
     conditions: list[str], told: str

@@ -1,5 +1,7 @@
 """What trajectories that break a tie say: by hand, and on readers of the target and of the condition."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch import Tensor
@@ -7,6 +9,7 @@ from torch import Tensor
 from crest._audit.tied import TieReading, tie_reading
 from crest.exchange.ties import ENOUGH, condition_columns
 from crest.probes import rmse
+from crest.probes.errors import rmse_or_error_rate
 
 
 def halves(straight: int = 20, breaking: int = 3) -> tuple[Tensor, Tensor]:
@@ -54,9 +57,31 @@ def test_without_a_tie_nothing_breaks_it_and_without_a_constant_nothing_is_measu
     loose = reading(targets, targets, [1, 2] * (len(targets) // 2))
     assert not loose.tied
     assert (loose.breaking, loose.breaking_error, loose.verdict(1.0)) == (0, None, None)
-    tied = reading(*halves(), halves()[1])
-    assert tied.verdict(None) is None
-    assert tied.verdict(0.0) is None
+    targets, conditions = halves()
+    tied = reading(conditions, targets, conditions)
+    assert tied.verdict(None) == "background"
+    unknown = dataclasses.replace(tied, even_constant=None)
+    assert unknown.verdict(None) is None
+    assert unknown.verdict(0.0) is None
+
+
+def test_one_error_of_many_condemns_no_model_because_a_class_is_rare() -> None:
+    """A tenth of class 1: a constant errs by 0.1, and by 0.5 evenly. One of ten that break the tie is told wrong."""
+    targets = torch.tensor([1] * 20 + [0] * 180)
+    conditions = ["a"] * 4 + ["b"] * 16 + ["b"] * 6 + ["a"] * 174
+    told = targets.clone()
+    told[21] = 1
+    logits = torch.nn.functional.one_hot(told, 2).double()
+    found, _ = tie_reading(logits, targets, {"": conditions}, rmse_or_error_rate, 0)
+    assert found.tied
+    assert (found.breaking, found.breaking_error, found.other_error) == (10, pytest.approx(0.1), 0.0)
+    assert found.even_constant == pytest.approx(0.5)
+    assert found.verdict(0.1) != "background"
+    assert dataclasses.replace(found, breaking_interval=(0.05, 0.2)).verdict(0.1) == "events"
+    assert (
+        dataclasses.replace(found, breaking_interval=(0.05, 0.2), even_constant=None).verdict(0.1)
+        == "background"
+    )
 
 
 @pytest.mark.parametrize(

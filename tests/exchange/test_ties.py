@@ -13,11 +13,13 @@ from crest.exchange.ties import (
     condition_columns,
     condition_names,
     decides,
+    even_constant,
     even_error,
     telling_tie,
     tie_of,
     unvarying,
 )
+from crest.probes.errors import constant_prediction, rmse_or_error_rate
 
 
 def halves(straight: int, breaking: int) -> tuple[Tensor, list[str]]:
@@ -91,6 +93,22 @@ def test_an_even_error_counts_a_rare_pair_as_much_as_a_frequent_one() -> None:
     assert float(wrong(reads_condition, targets)) == pytest.approx(4 / 36)
     assert even_error(reads_condition, targets, tie, wrong) == pytest.approx(0.5)
     assert even_error(targets.double(), targets, tie, wrong) == 0.0
+
+
+@pytest.mark.parametrize(("rare", "plain"), [(50, 0.5), (10, 0.1), (2, 0.02)])
+def test_a_constant_errs_evenly_however_rare_a_class_is(rare: int, plain: float) -> None:
+    targets = torch.tensor([1] * rare + [0] * (100 - rare))
+    tie = tie_of(targets, ["a", "b"] * 50)
+    logits = torch.zeros(100, 2)
+    assert float(rmse_or_error_rate(constant_prediction(targets, logits), targets)) == pytest.approx(plain)
+    assert even_constant(logits, targets, tie, rmse_or_error_rate) == pytest.approx(0.5)
+
+
+def test_the_best_constant_is_that_of_even_pairs() -> None:
+    """The common class is in one pair and the rare one in three: evenly, the rare one is the better constant."""
+    targets = torch.tensor([0] * 70 + [1] * 30)
+    tie = tie_of(targets, ["a"] * 70 + ["a", "b", "c"] * 10)
+    assert even_constant(torch.zeros(100, 2), targets, tie, rmse_or_error_rate) == pytest.approx(0.25)
 
 
 def test_many_numbers_are_put_in_groups_of_the_same_size() -> None:

@@ -7,7 +7,14 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 
-from crest.probes.errors import as_numbers_note, error_rate, macro_f1, rmse, rmse_or_error_rate
+from crest.probes.errors import (
+    as_numbers_note,
+    constant_prediction,
+    error_rate,
+    macro_f1,
+    rmse,
+    rmse_or_error_rate,
+)
 
 
 def test_numbers_are_compared_by_their_root_mean_square() -> None:
@@ -92,3 +99,14 @@ def test_targets_that_are_numbers_or_missing_need_no_note() -> None:
     empty = (torch.zeros(0), torch.zeros(0).long())
     for targets in (torch.tensor([0.5, 1.0]), torch.tensor([3.0, 7.0]), None, *counts, *empty):
         assert not as_numbers_note(rmse_or_error_rate, torch.randn(2), targets)
+
+
+@pytest.mark.parametrize("weights", [None, torch.tensor([1.0, 1.0, 1.0, 5.0])])
+def test_a_constant_is_the_mean_or_the_most_frequent_class(weights: Tensor | None) -> None:
+    targets = torch.tensor([2, 2, 0, 1])
+    numbers = constant_prediction(targets, torch.zeros(4, 1), weights)
+    assert numbers.tolist() == pytest.approx([1.25 if weights is None else 9 / 8] * 4)
+    logits = constant_prediction(targets, torch.zeros(4, 3), weights)
+    assert logits.argmax(1).tolist() == [2 if weights is None else 1] * 4
+    with pytest.raises(ValueError, match=r"^targets must be classes from 0 to 1, .* got 0 to 2"):
+        constant_prediction(targets, torch.zeros(4, 2), weights)

@@ -9,7 +9,7 @@ from torch import Tensor
 from crest._base.rng import generator
 from crest.exchange.result import AuditVerdict
 from crest.exchange.sensitivity import Interval, error_interval
-from crest.exchange.ties import ENOUGH, Tie, tie_of, unvarying
+from crest.exchange.ties import ENOUGH, Tie, even_constant, tie_of, unvarying
 from crest.probes.errors import ErrorOf
 
 # In errors of a constant prediction. our choice: docs/choices.md#ties
@@ -41,9 +41,18 @@ class TieReading:
     """95 % of the bootstrap, over trajectories."""
     other_error: float | None = None
     """The error on the others."""
+    even_constant: float | None = None
+    """The error of a constant prediction, averaged evenly over target x condition: the measure of how far the two errors part."""
 
     def verdict(self, constant_error: float | None) -> AuditVerdict | None:
-        """What the trajectories that break the tie say, in place of any exchange; None if they are too few."""
+        """What the trajectories that break the tie say, in place of any exchange; None if they are too few.
+
+        Args:
+            constant_error: of a constant prediction over all trajectories, if `even_constant` is not known. Where a target is rare
+                it is small, and one error of many would count as far above the others.
+        """
+        if self.even_constant is not None:
+            constant_error = self.even_constant
         if self.breaking < ENOUGH or self.breaking_error is None or self.breaking_interval is None:
             return None
         if self.other_error is None or not constant_error:
@@ -128,6 +137,7 @@ def _reading(tie: Tie, answers: Tensor, targets: Tensor, error: ErrorOf, seed: i
             answers[breaking], targets[breaking], rows, value=found, error=error, numbers=numbers
         ),
         other_error=float(error(answers[~breaking], targets[~breaking])),
+        even_constant=even_constant(answers, targets, tie, error),
     )
 
 

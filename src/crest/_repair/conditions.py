@@ -1,13 +1,13 @@
 """The operating conditions of training and held-out trajectories, and what follows from their tie with the target."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from crest.exchange.ties import ENOUGH, Conditions, Tie, condition_columns, decides, telling_tie, tie_of
+from crest.exchange.ties import ENOUGH, Conditions, Tie, decides, rereadable_conditions, tie_of
 from crest.strangers.batch import Batch, require_in_order
 from crest.strangers.batch_forms import BatchForm, split_numbers
 
@@ -51,12 +51,13 @@ class ConditionPair:
                     "conditions must be a pair with validation: of train_batches and of validation, got "
                     f"{type(conditions).__name__}"
                 )
-            first, second = map(condition_columns, conditions)
+            first, second = map(rereadable_conditions, conditions)
             return cls(train=first, held_out=second, targets=targets)
-        # Here, since rows have other places once they are split.
-        columns = condition_columns(conditions, len(targets))
+        conditions = rereadable_conditions(conditions)
         kept, held = split_numbers([len(one) for one in parts], seed)
-        return cls(train=_rows(columns, kept), held_out=_rows(columns, held), targets=targets[kept])
+        # Here, since rows have other places once they are split.
+        tie_of(targets, conditions)
+        return cls(train=_rows(conditions, kept), held_out=_rows(conditions, held), targets=targets[kept])
 
     def ties(self, held_out: Batch) -> tuple[Tensor, Tie | None, list[str]]:
         """Weights of the training trajectories, the tie by which candidates are judged, and a note on how they are.
@@ -64,7 +65,9 @@ class ConditionPair:
         Args:
             held_out: the trajectories to measure on.
         """
-        tie = telling_tie(self.targets, self.train)
+        tie = tie_of(self.targets, self.train)
+        if len(tie.conditions) < 2:
+            raise ValueError(f"conditions must vary, got {tie.conditions[0]} alone")
         assert held_out.targets is not None
         judged = tie_of(held_out.targets, self.held_out)
         breaking = int(judged.breaking.sum()) if judged.tied else 0
@@ -83,5 +86,12 @@ class ConditionPair:
         return tie.even_weights, None, [f"{why}: candidates are judged by the exchange."]
 
 
-def _rows(columns: Mapping[str, list[Hashable]], numbers: Tensor) -> dict[str, list[Hashable]]:
-    return {name: [column[number] for number in numbers.tolist()] for name, column in columns.items()}
+def _rows(conditions: Conditions, numbers: Tensor) -> Conditions:
+    if isinstance(conditions, Mapping):
+        return {str(name): _taken(column, numbers) for name, column in conditions.items()}
+    return _taken(conditions, numbers)
+
+
+def _taken(column: Any, numbers: Tensor) -> list[Any]:
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    return [values[number] for number in numbers.tolist()]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require_shape
+from crest.probes.errors import constant_prediction
 
 Conditions: TypeAlias = Iterable[Any] | Tensor | npt.NDArray[Any] | Mapping[str, Iterable[Any]]
 """The condition of each trajectory, (N,), or several columns by name; a numeric column with many values is put in groups."""
@@ -176,6 +177,27 @@ def even_error(
     return sum(found) / len(found)
 
 
+def even_constant(
+    predictions: Tensor, targets: Tensor, tie: Tie, error: Callable[[Tensor, Tensor], Any]
+) -> float:
+    """The error, averaged in the same way, of the best prediction that is the same for all: the measure of an even error.
+
+    Where a pair is rare, that is far above the constant's plain error, in which the pair hardly counts.
+
+    Args:
+        predictions: of a model, which tell whether it gives logits.
+        targets: (N,).
+        tie: of targets and conditions.
+        error: from predictions and targets to one number.
+
+    Example:
+        >>> tie = tie_of(torch.tensor([0, 0, 0, 1]), ["a", "a", "a", "b"])
+        >>> even_constant(torch.zeros(4), torch.tensor([0, 0, 0, 1]), tie, lambda p, y: (p - y).abs().mean())
+        0.5
+    """
+    return even_error(constant_prediction(targets, predictions, tie.even_weights), targets, tie, error)
+
+
 def condition_columns(conditions: Conditions, trajectories: int | None = None) -> dict[str, list[Hashable]]:
     """Each column as a list of one hashable value for each trajectory, by its name; that of a single column without one is "".
 
@@ -223,6 +245,24 @@ def condition_names(conditions: Conditions, trajectories: int) -> list[Hashable]
     """
     first, *others = condition_columns(conditions, trajectories).values()
     return [", ".join(map(str, row)) for row in zip(first, *others, strict=True)] if others else first
+
+
+def rereadable_conditions(conditions: Conditions) -> Conditions:
+    """The same conditions, with a list in the place of a column that can be read once only, such as a generator.
+
+    Example:
+        >>> rereadable_conditions({"speed": iter([600, 900]), "load": ["low", "low"]})
+        {'speed': [600, 900], 'load': ['low', 'low']}
+    """
+    if isinstance(conditions, Mapping):
+        return {name: _reread(column) for name, column in conditions.items()}
+    found: Conditions = _reread(conditions)
+    return found
+
+
+def _reread(column: Any) -> Any:
+    lists = isinstance(column, Sequence) or hasattr(column, "__array__") or not isinstance(column, Iterable)
+    return column if lists else list(column)
 
 
 def _argument(name: str) -> str:
