@@ -64,9 +64,9 @@ def test_a_reader_of_events_and_a_reader_of_the_level() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "verdict"), [(0.1, "events"), (0.33, "unclear"), (0.6, "background"), (3.0, "background")]
+    ("weight", "verdict"), [(0.1, "events"), (0.29, "events"), (0.6, "background"), (3.0, "background")]
 )
-def test_some_of_the_level_is_unclear_and_as_much_as_of_the_knock_is_too_much(
+def test_a_little_of_the_level_is_no_alarm_and_as_much_as_of_the_knock_is_too_much(
     weight: float, verdict: str
 ) -> None:
     x, _, _ = knocks(256)

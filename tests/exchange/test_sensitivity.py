@@ -90,12 +90,16 @@ def test_what_was_declared_is_exchanged_together() -> None:
         assert found.invariant == invariant
 
 
-def test_nothing_declared_moves_nothing_and_leaves_the_error_as_it_is() -> None:
+@pytest.mark.parametrize("declared", [(), ("tones",)])
+def test_if_nothing_declared_is_there_nothing_is_known_and_the_error_is_as_it_is(
+    declared: tuple[str, ...],
+) -> None:
     x, offset, _, _ = made()
-    settings = ExchangeSettings(trajectories=32, block=4, bootstrap=50, invariant=())
+    settings = ExchangeSettings(trajectories=32, block=4, bootstrap=50, invariant=declared)
     found = exchange_test(mean, x, targets=offset, exchange=settings)
     own = float(rmse(mean(x), offset))
-    assert (found.together.moved, found.together.moved_interval) == (0.0, (0.0, 0.0))
+    assert math.isnan(found.together.moved)
+    assert (found.verdict, found.absent) == ("unclear", declared)
     assert found.together.error == pytest.approx(own, rel=1e-6)
     assert found.expected_error == found.together.error
 

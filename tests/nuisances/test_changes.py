@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from crest.nuisances import exchange, remove
+from crest.nuisances import exchange, remove, sigma_of
+from crest.nuisances.scale import robust_scale
 from crest.nuisances.spectra import smoothed_power
 
 STEPS = 1024
@@ -62,6 +63,65 @@ def test_with_itself_it_is_the_identity_to_the_bit(names: str) -> None:
     assert torch.equal(exchange(x, x.clone(), names, mask, mask), x)
 
 
+@pytest.mark.parametrize("names", EVERY)
+def test_with_nearly_itself_it_is_nearly_the_identity(names: str) -> None:
+    """The same law without the short cut for equal signals."""
+    x = signals(1000, 3.0, 2.0, 4.0)
+    assert size(exchange(x, x + 1e-9 * noise(1001), names) - x) < 1e-7
+
+
+@pytest.mark.parametrize("steps", [512, 2048])
+@pytest.mark.parametrize("period", [6, 13, 21, 31, 52, 63, 150])
+def test_a_tone_of_any_period_is_in_drift_or_tones_and_does_not_come_back(period: int, steps: int) -> None:
+    time = torch.arange(steps, dtype=torch.float64)
+    wave = torch.cos(2 * torch.pi * time / period).reshape(1, -1, 1)
+    rest = 0.2 * noise(1000, 1, steps)
+
+    def tone(signals: Tensor) -> float:
+        turning = torch.exp(-2j * torch.pi * time / period)
+        return float(2 * ((signals - rest)[0, :, 0] * turning).mean().abs())
+
+    # The core takes some crests of a loud tone for events, so a little of it may stay.
+    left = remove(2 * wave + rest, "drift+tones")
+    assert tone(left) < 0.3
+    assert tone(remove(left, "tones")) == pytest.approx(tone(left), abs=0.2)
+    if period < steps / 40:
+        assert tone(remove(2 * wave + rest, "tones")) < 0.1
+
+
+def test_tones_and_gain_together_are_the_donors_and_not_counted_twice() -> None:
+    x, donors = WAVE + noise(1000), 10 * WAVE + noise(1001)
+    rest = exchange(x, donors, "gain") - WAVE
+    assert size(rest) == pytest.approx(1, rel=0.1)
+    both = exchange(x, donors, "tones+gain")
+    assert size(both - 10 * WAVE) == pytest.approx(1, rel=0.2)
+
+
+def test_a_channel_that_rests_but_for_its_events_keeps_them() -> None:
+    """Its scale is the rounding of a filter: a ratio to that would be 1e8."""
+    for dtype in (torch.float32, torch.float64):
+        x = burst().to(dtype)
+        assert torch.equal(exchange(x, noise(1000, 1).to(dtype), "gain"), x)
+        assert size(exchange(noise(1000, 1).to(dtype), x, "gain")) == pytest.approx(1, rel=0.1)
+
+
+def test_surroundings_bring_their_own_gain_and_colour() -> None:
+    x = signals(1000)
+    for names in ("surroundings+gain", ["colour", "surroundings"]):
+        with pytest.raises(ValueError, match="names must have surroundings, or gain and colour"):
+            exchange(x, x, names)
+    with pytest.raises(ValueError, match="names must be of nuisances that a donor can give"):
+        exchange(x, x, [])
+
+
+def test_what_is_slow_can_be_set() -> None:
+    """A wave of 32 periods is fast by default, and slow for a filter of half a step."""
+    wave = torch.cos(2 * torch.pi * 32 * TIME / STEPS).reshape(1, -1, 1)
+    assert size(remove(wave, "drift")) > 0.5
+    finer = sigma_of(0.2, 1.0)
+    assert size(remove(wave[:, :64], "drift", sigma=finer)) < 0.5 * size(remove(wave[:, :64], "drift"))
+
+
 @pytest.mark.parametrize("name", APART)
 def test_there_and_back_gives_the_signal(name: str) -> None:
     """Up to what the separation mistakes of either, a small part of what was moved."""
@@ -78,8 +138,10 @@ def test_each_part_becomes_the_donors() -> None:
         moved[name] = exchange(x, donors, name) - x
     assert size(moved["offset"] + 9) < 0.1
     assert size(moved["drift"] - 2 * SLOW) < 0.2
-    # As large beside the rest as the donor's are beside theirs: the two rests are alike up to a few per cent.
-    assert size(moved["tones"] - 3 * WAVE) < 0.1 * size(3 * WAVE)
+    # As large beside the rest as the donor's are beside theirs.
+    own, other = (robust_scale(one) for one in (0.3 * noise(1000) + burst(), 0.3 * noise(1001) + burst()))
+    wanted = (6 * own / other - 3) * WAVE
+    assert size(moved["tones"] - wanted) < 0.1 * size(wanted)
     # The rest is three times as large, its burst with it.
     rest = 0.3 * noise(1000) + burst()
     assert size(moved["gain"] - 2 * rest) < 0.2 * size(2 * rest)

@@ -60,16 +60,18 @@ def found(evidence: Evidence) -> Finding:
     verdict = exchange.verdict
     reasons = [_declared_words(exchange)]
     direct = None if evidence.tie is None else evidence.tie.verdict(exchange.constant_error)
-    if evidence.tie is not None:
-        reasons += _tie_words(evidence.tie, direct)
-    if direct is not None:
+    if direct == "unclear":
+        # They leave it open: then they cannot lift an alarm, and an exchange without one is not enough.
+        verdict, direct = ("background" if verdict == "background" else "unclear"), None
+    elif direct is not None:
         verdict = direct
     failing = _failing(evidence, verdict, direct)
+    if evidence.tie is not None:
+        reasons += _tie_words(evidence.tie, None if failing else direct)
     if failing:
         verdict = "unclear"
     reasons += failing
-    if not failing and direct is None and verdict == "unclear" and exchange.varies:
-        reasons.append(f"The limit of {MOVES:g} lies in this interval: more trajectories may tell.")
+    reasons += _limit_words(exchange, verdict) if not failing and direct is None else []
     reasons += _undeclared_words(exchange)
     reasons += _beside(evidence)
     return Finding(verdict=verdict, reasons=tuple(reasons), advice=_advice(verdict, evidence))
@@ -104,20 +106,39 @@ def _declared_words(exchange: Exchange) -> str:
         return "The predictions do not vary: they follow nothing."
     if exchange.together is None or not exchange.invariant:
         return "Nothing was declared that the predictions must not depend on: pass invariant=."
-    one, names = exchange.together, _listed(exchange.invariant)
+    missing = f" The signals have no {_listed(exchange.absent)} to exchange." if exchange.absent else ""
+    present = [name for name in exchange.invariant if name not in exchange.absent]
+    if not present:
+        return f"Nothing that was declared could be exchanged.{missing}"
+    one, names = exchange.together, _listed(present)
     low, high = one.moved_interval
     words = (
         f"Exchanged between trajectories, {names} move the predictions by {one.moved:.2f} standard deviations ({low:.2f} to "
         f"{high:.2f}; the limit is {MOVES:g})."
     )
     if one.error is not None:
-        words += f" The error is then {one.error:.3g}: expect it once they no longer follow the target."
+        words += f" The error is then {one.error:.3g}: expect it if they stop following the target and nothing else changes."
     movers = exchange.movers()
     if movers and high >= MOVES:
         words += (
             " Alone: " + ", ".join(f"{name} {exchange.nuisances[name].moved:.2f}" for name in movers) + "."
         )
-    return words
+    return words + missing
+
+
+def _limit_words(exchange: Exchange, verdict: AuditVerdict) -> list[str]:
+    """What decides if the limit lies in the interval of how far the declared nuisances move the predictions."""
+    if exchange.together is None or not exchange.varies:
+        return []
+    low, high = exchange.together.moved_interval
+    if not low < MOVES <= high:
+        return []
+    if verdict == "unclear":
+        return [f"The limit of {MOVES:g} lies in this interval: more trajectories may tell."]
+    return [
+        f"The limit of {MOVES:g} lies in this interval, so the exchange of the surroundings decides: {exchange.transient:.0%} of the "
+        "predictions' variance follows the transient."
+    ]
 
 
 def _undeclared_words(exchange: Exchange) -> list[str]:
@@ -136,7 +157,10 @@ def _undeclared_words(exchange: Exchange) -> list[str]:
 def _tie_words(tie: TieReading, direct: AuditVerdict | None) -> list[str]:
     if not tie.tied:
         return [f"Target and condition are not tied in these data (Cramér's V {tie.strength:.2f})."]
-    words = f"Target and condition are tied in these data (Cramér's V {tie.strength:.2f}): errors by condition are no comfort."
+    words = (
+        f"Target and condition are tied in these data (Cramér's V {tie.strength:.2f}). The error at each condition can look good for "
+        "this reason alone."
+    )
     if tie.breaking_error is None or tie.breaking_interval is None or tie.other_error is None:
         return [f"{words} No trajectory breaks the tie; a few that do would settle it."]
     low, high = tie.breaking_interval
@@ -145,7 +169,7 @@ def _tie_words(tie: TieReading, direct: AuditVerdict | None) -> list[str]:
         f"the others {tie.other_error:.3g}."
     )
     if direct is None:
-        return [words, f"{found} That is too few to decide by; more of them would settle it."]
+        return [words, f"{found} That does not decide; more of them would settle it."]
     return [words, f"{found} This is direct evidence, and decides."]
 
 
@@ -159,15 +183,15 @@ def _beside(evidence: Evidence) -> list[str]:
     if exchange.varies:
         low, high = exchange.transient_interval
         reasons.append(
-            f"With the surroundings of the core exchanged, {exchange.transient:.0%} of the predictions' variance follows the "
-            f"transient ({low:.0%} to {high:.0%}), {exchange.background:.0%} the surroundings, {exchange.interaction:.0%} both together."
+            f"With all around the core (the most transient steps) exchanged, {exchange.transient:.0%} of the predictions' variance follows the "
+            f"core ({low:.0%} to {high:.0%}), {exchange.background:.0%} the surroundings, {exchange.interaction:.0%} both together."
         )
     if evidence.core_credit is not None and not math.isnan(evidence.core_credit[0]):
         share, chance = evidence.core_credit
         times = share / chance if chance > 0 else 0.0
         reasons.append(
-            f"At the pooling interface {share:.0%} of the credit is on the most transient {chance:.0%} of the steps: {times:.1f} "
-            "times even credit."
+            f"At the pooling interface {share:.0%} of the credit is on the core, the most transient {chance:.0%} of the steps: {times:.1f} "
+            "times what even credit would give. Far above 1 the model reads the core."
         )
     if evidence.deletion is not None:
         reasons.append(
@@ -212,6 +236,13 @@ def _advice(verdict: AuditVerdict, evidence: Evidence) -> tuple[str, ...]:
     if train:
         return train
     if verdict == "events":
+        movers = exchange.movers(declared=False)
+        if movers and evidence.tie is None:
+            return (
+                f"Leave the model as it is if {_listed(movers)} may move it: what was declared does not.",
+                "If an operating condition changes them, such as a speed or a load, pass it as conditions=: that tells whether the model fails "
+                "where target and condition part.",
+            )
         return ("Leave the model as it is: what was declared does not move it.",)
     if verdict == "unclear" and evidence.sharp < SHARP and evidence.tie is None:
         return (
@@ -226,7 +257,11 @@ def _advice(verdict: AuditVerdict, evidence: Evidence) -> tuple[str, ...]:
         both = {*movers, *exchange.movers(declared=False)}
         movers = tuple(sorted(both, key=lambda name: -exchange.nuisances[name].moved))
     first = (*movers, *exchange.invariant, "offset")[0]
-    cause = f"{first.capitalize()} moves it most." if movers else "Nothing moves it much by itself."
+    cause = (
+        f"{first.capitalize()} {'move' if first == 'tones' else 'moves'} it most."
+        if movers
+        else "Nothing moves it much by itself."
+    )
     each = "each training batch, with its mask" if evidence.masked else "each training batch"
     told = []
     if first in _FRONTS:
@@ -239,7 +274,8 @@ def _advice(verdict: AuditVerdict, evidence: Evidence) -> tuple[str, ...]:
         told.append(f"put {place}")
     if first in _CHANGES:
         told.append(f"{_CHANGES[first].format(**words)} on {each}")
-    options = (f", invariant={_tuple(exchange.invariant)}" if exchange.invariant else "") + (
+    declared = (*exchange.invariant, *(name for name in movers[:1] if name not in exchange.invariant))
+    options = (f", invariant={_tuple(declared)}" if declared else "") + (
         "" if evidence.tie is None else ", conditions=conditions"
     )
     return (

@@ -13,7 +13,7 @@ AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 # our choice: docs/choices.md#audit
 FOLLOWS = 0.8
 MOSTLY = 0.5
-MOVES = 0.45
+MOVES = 0.4
 """From here on, in deviations of the predictions, declared nuisances move a prediction. Our choice: docs/choices.md#sensitivity"""
 FELT = 0.2
 """From here on a nuisance is named among those that move a prediction. Our choice: docs/choices.md#sensitivity"""
@@ -90,14 +90,31 @@ class Exchange:
         """What the prediction follows: the one reading of the test, for audit, watch and the rule.
 
         Events: the declared nuisances, exchanged together, move the prediction by less than `MOVES` standard deviations.
-        Background: they move it by more. The whole interval must agree; else it is unclear, as it is if predictions do not
-        vary. Where nuisances were not measured, the share of the transient decides: 0.8 or more for events.
+        Background: they move it by more. If the limit lies in the interval, the share of the transient decides: events from 0.8
+        on, background below. It cannot speak for the background if the colour, which is exchanged with the surroundings too, was not
+        declared and moves the prediction. What is left is unclear, as are predictions that do not vary.
         """
+        return self.verdict_at(MOVES)
+
+    def verdict_at(self, limit: float) -> AuditVerdict:
+        """The verdict with another limit than `MOVES`: `crest report calibration` shows what the limit was set by."""
         if not self.varies:
             return "unclear"
-        if self.together is not None and not math.isnan(self.together.moved):
-            low, high = self.together.moved_interval
-            return "events" if high < MOVES else "background" if low >= MOVES else "unclear"
+        if self.together is None:
+            return self._verdict_by_share
+        if math.isnan(self.together.moved):
+            return "unclear"
+        low, high = self.together.moved_interval
+        if high < limit or low >= limit:
+            return "events" if high < limit else "background"
+        colour = self.nuisances.get("colour")
+        coloured = colour is not None and "colour" not in self.invariant and colour.moved >= FELT
+        said = self._verdict_by_share
+        return "unclear" if said == "background" and coloured else said
+
+    @property
+    def _verdict_by_share(self) -> AuditVerdict:
+        """What the two-way test says: all that decides where nuisances were not measured."""
         low, high = self.transient_interval
         if low >= FOLLOWS:
             return "events"
@@ -112,6 +129,11 @@ class Exchange:
         others.
         """
         return self.exchanged_error if self.together is None else self.together.error
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The declared nuisances that the signals do not have, such as tones: nothing could be exchanged."""
+        return tuple(name for name in self.invariant if self.nuisances and name not in self.nuisances)
 
     def movers(self, declared: bool = True) -> tuple[str, ...]:
         """Names of the declared nuisances, or of the others, that alone move the prediction, the strongest first.

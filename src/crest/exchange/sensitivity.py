@@ -105,12 +105,14 @@ def sensitivities(
         )
 
     declared = [name for name in settings.invariant if parts.has(name)]
-    found = {name: row((name,), 1) for name in ONE_BY_ONE if parts.has(name)}
+    alone = [*ONE_BY_ONE, *(name for name in settings.invariant if name not in ONE_BY_ONE)]
+    found = {name: row((name,), 1) for name in alone if parts.has(name)}
     if not declared:
-        still = (0.0, 0.0)
+        # Nothing was exchanged, so nothing is known: no movement would be a clean bill of health.
+        still = (math.nan, math.nan)
         whole = None if targets is None else float(error(own, targets))
         found[TOGETHER] = Sensitivity(
-            moved=0.0 if spread.sum() > 0 else math.nan,
+            moved=math.nan,
             moved_interval=still,
             error=whole,
             error_interval=None if whole is None else (whole, whole),
@@ -121,7 +123,7 @@ def sensitivities(
 
 
 ONE_BY_ONE = ("offset", "drift", "tones", "gain", "colour", "rate")
-"""Nuisances that get a row of their own; the surroundings have the two-way test."""
+"""Nuisances that get a row of their own; the surroundings have the two-way test, and a row if they are declared."""
 
 
 def resampled_counts(count: int, draws: int, numbers: np.random.Generator) -> Array:

@@ -15,6 +15,7 @@ from crest._base.tensors import (
     require_series,
     require_tensor,
 )
+from crest.background import SIGMA
 from crest.nuisances.lengths import on_valid_steps
 from crest.nuisances.scale import robust_scale
 from crest.nuisances.separated import SeparatedSignals, nuisances_of
@@ -28,6 +29,8 @@ def exchange(
     names: str | Sequence[str],
     mask: StepFlags | None = None,
     donor_mask: Tensor | None = None,
+    *,
+    sigma: float = SIGMA,
 ) -> Signals:
     """The signals with these nuisances of the donors', row by row, in their dtype; what is not named stays.
 
@@ -39,6 +42,7 @@ def exchange(
         names: of `crest.nuisances.NAMES` but "rate", which has no donor: one, several in a list or joined by "+".
         mask: valid steps (B, T).
         donor_mask: valid steps of the donors (B, S).
+        sigma: as in `SeparatedSignals`; `sigma_of` gives it in seconds or Hz.
 
     Example:
         >>> x, donors = torch.zeros(1, 64, 1), torch.full((1, 64, 1), 3.0)
@@ -49,7 +53,7 @@ def exchange(
     require_tensor("donors", donors, "(B, S, C)", (len(x), donors.shape[1:2].numel(), x.shape[2]))
     require_floating("donors", donors)
     wanted = nuisances_of(names)
-    if "rate" in wanted:
+    if not wanted or "rate" in wanted:
         raise ValueError(
             f"names must be of nuisances that a donor can give (for rate take stretched), got {names!r}"
         )
@@ -67,7 +71,11 @@ def exchange(
         flags = (valid_steps(own, x[..., 0]), valid_steps(others, donors[..., 0]))
         valid = torch.cat([_padded(one.unsqueeze(-1), steps).squeeze(-1) for one in flags])
     rows = torch.arange(len(x), device=x.device)
-    made = SeparatedSignals(both, valid).exchanged(wanted, rows, rows + len(x))[:, : x.shape[1]].to(x.dtype)
+    made = (
+        SeparatedSignals(both, valid, sigma=sigma)
+        .exchanged(wanted, rows, rows + len(x))[:, : x.shape[1]]
+        .to(x.dtype)
+    )
     if x.shape != donors.shape:
         return made
     # With what is its own a signal is itself, to the bit.
@@ -85,7 +93,9 @@ def _padded(values: Tensor, steps: int) -> Tensor:
 
 
 @door
-def remove(x: Signals, names: str | Sequence[str], mask: StepFlags | None = None) -> Signals:
+def remove(
+    x: Signals, names: str | Sequence[str], mask: StepFlags | None = None, *, sigma: float = SIGMA
+) -> Signals:
     """The signals without these nuisances, in their dtype; 0 on padding.
 
     Offset, drift and tones are subtracted. Without its gain what is fast is in units of its robust scale; without its colour
@@ -96,6 +106,7 @@ def remove(x: Signals, names: str | Sequence[str], mask: StepFlags | None = None
         names: of "offset", "drift", "tones", "gain" and "colour": one, several in a list or joined by "+". Rate and
             surroundings can be exchanged or stretched, but there are no signals without them.
         mask: valid steps (B, T).
+        sigma: as in `SeparatedSignals`; `sigma_of` gives it in seconds or Hz.
 
     Example:
         >>> remove(torch.full((1, 64, 1), 3.0), "offset").abs().max()
@@ -112,7 +123,7 @@ def remove(x: Signals, names: str | Sequence[str], mask: StepFlags | None = None
         )
     valid = as_mask(mask, x)
     require_finite("x", x, valid)
-    parts = SeparatedSignals(x, valid)
+    parts = SeparatedSignals(x, valid, sigma=sigma)
     made = x.detach().to(at_least_float32(x))
     if valid is not None:
         made = made.masked_fill(~valid.unsqueeze(-1), 0.0)

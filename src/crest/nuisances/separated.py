@@ -27,6 +27,8 @@ from crest.nuisances.spectra import with_colour, with_spectrum
 _SLOW = 512 / SIGMA
 # Of a low-pass: below this share of its weight nothing outside of the core is near. our choice: docs/choices.md#nuisances
 _UNSEEN = 1e-3
+# The part of the largest value that float32 and a filter leave as rounding. our choice: docs/choices.md#cues
+_ROUNDING = 1e-5
 
 NAMES = ("offset", "drift", "tones", "gain", "colour", "rate", "surroundings")
 """Every nuisance, in the order in which they are told."""
@@ -38,6 +40,11 @@ class _Parts:
 
     signals: Tensor
     sigma: float
+
+    @property
+    def slowness(self) -> float:
+        """Deviation of the low-pass that parts what is slow from what is fast; one for both, or a tone between two would be in neither."""
+        return max(self.sigma, self.signals.shape[1] / _SLOW)
 
     @functools.cached_property
     def core(self) -> Tensor:
@@ -57,10 +64,11 @@ class _Parts:
         # A window of a few steps may be core throughout: then all of them tell the level.
         kept = (~self.core | self.core.all(1, keepdim=True)).unsqueeze(-1).to(self.signals.dtype)
         level = (self.signals * kept).sum(1, keepdim=True) / kept.sum(1, keepdim=True).clamp(min=1)
-        sigma = max(self.sigma, kept.shape[1] / _SLOW)
-        weight = low_pass(kept, sigma=sigma)
+        weight = low_pass(kept, sigma=self.slowness)
         seen = weight > _UNSEEN
-        average = low_pass((self.signals - level) * kept, sigma=sigma) / torch.where(seen, weight, 1.0)
+        average = low_pass((self.signals - level) * kept, sigma=self.slowness) / torch.where(
+            seen, weight, 1.0
+        )
         return interpolate_out(average, ~seen.squeeze(-1)) + level
 
     @functools.cached_property
@@ -79,7 +87,7 @@ class _Parts:
     @functools.cached_property
     def quick(self) -> Tensor:
         """The signals without their plain low-pass: the core takes crests of a loud tone for events, and would spoil a tone."""
-        return self.signals - low_pass(self.signals, sigma=self.sigma)
+        return self.signals - low_pass(self.signals, sigma=self.slowness)
 
     @functools.cached_property
     def tones(self) -> Tensor:
@@ -87,12 +95,10 @@ class _Parts:
 
     @functools.cached_property
     def gain(self) -> Tensor:
-        return robust_scale(self.fast)
-
-    @functools.cached_property
-    def beside_tones(self) -> Tensor:
-        """The gain of what is left without the tones too."""
-        return robust_scale(self.quick - self.tones)
+        """The scale of what is fast beside the tones: a loud tone is not a gain. 0 if a channel rests but for its events."""
+        scale = robust_scale(self.quick - self.tones)
+        # Of a channel that rests, filters leave rounding: a ratio to that would be anything.
+        return torch.where(scale > _ROUNDING * self.signals.abs().amax(1, keepdim=True), scale, 0.0)
 
     def at(self, rows: Tensor) -> "_Parts":
         """Some rows, with the parts that are there."""
@@ -107,7 +113,6 @@ class _Parts:
             "quick",
             "tones",
             "gain",
-            "beside_tones",
         ):
             if name in self.__dict__:
                 found.__dict__[name] = self.__dict__[name][rows]
@@ -130,7 +135,11 @@ def _crossed(names: Collection[str], own: _Parts, donor: _Parts, factor: Tensor)
     if "colour" in names:
         fast = with_colour(fast, donor.fast)
     if "gain" in names:
-        fast = fast * _louder(donor.gain, own.gain)
+        louder = _louder(donor.gain, own.gain)
+        fast = fast * louder
+        if "drift" not in names:
+            # All that varies is louder, not what is fast alone: a drift that stayed would be another drift beside it.
+            made = made + own.drift * (louder - 1)
     if fast is not own.fast:
         made = made + (fast - own.fast)
     return stretched(made, factor) if "rate" in names else made
@@ -142,7 +151,7 @@ def _tones(own: _Parts, donor: _Parts) -> Tensor:
     Not the donor's size itself: where everything is louder, that is the gain, which is another nuisance.
     """
     mine, others = (one.tones.square().mean(1, keepdim=True).sqrt() for one in (own, donor))
-    louder = _louder(own.beside_tones, donor.beside_tones)
+    louder = _louder(own.gain, donor.gain)
     has = mine > 0
     sized = own.tones * torch.where(has, louder * others / torch.where(has, mine, 1.0), 0.0)
     # Of another length they cannot come as they are.
@@ -221,10 +230,10 @@ class SeparatedSignals:
 
     def has(self, name: str) -> bool:
         """Whether some signal has this nuisance, so that there is something to exchange: tones are often none."""
-        (wanted,) = nuisances_of(name)
-        if wanted == "tones":
+        require_choice("name", name, NAMES)
+        if name == "tones":
             return any(bool((parts.tones != 0).any()) for parts in self._rows)
-        if wanted in ("gain", "colour"):
+        if name in ("gain", "colour"):
             return any(bool((parts.gain > 0).any()) for parts in self._rows)
         return True
 
@@ -236,6 +245,7 @@ class SeparatedSignals:
 
     def part(self, name: str) -> Tensor:
         """One part of each signal (N, T, C): "offset", "drift", "fast", "tones" or "around"; 0 on padding."""
+        require_choice("name", name, ("offset", "drift", "fast", "tones", "around"))
         made = torch.zeros_like(self.signals, dtype=at_least_float32(self.signals))
         if self.mask is None:
             whole: Tensor = getattr(self._rows[0], name)
@@ -271,8 +281,8 @@ class SeparatedSignals:
 _NEEDS = {
     "offset": ("offset",),
     "drift": ("drift",),
-    "tones": ("tones", "beside_tones"),
-    "gain": ("gain",),
+    "tones": ("tones", "gain"),
+    "gain": ("gain", "drift"),
     "colour": ("fast",),
     "rate": (),
     "surroundings": ("around",),
@@ -294,11 +304,13 @@ def nuisances_of(names: str | Sequence[str], argument: str = "names") -> tuple[s
     for one in found:
         if one not in NAMES:
             raise ValueError(f"{argument} must be of {', '.join(NAMES)}, got {one!r}")
+    if "surroundings" in found and {"gain", "colour"} & set(found):
+        raise ValueError(
+            f"{argument} must have surroundings, or gain and colour: the surroundings bring their own, got {names!r}"
+        )
     return tuple(name for name in NAMES if name in found)
 
 
-# The part of the largest value that float32 and a filter leave as rounding. our choice: docs/choices.md#cues
-_ROUNDING = 1e-5
 # Its square is a number of float32 still.
 _LEAST_FLOOR = 1e-18
 
@@ -315,7 +327,7 @@ _READ: dict[str, Callable[[_Parts, float], Tensor]] = {
     "offset": lambda parts, _: parts.offset.flatten(1),
     "drift": lambda parts, _: course_numbers(parts.drift),
     "tones": lambda parts, floor: tone_numbers(parts.tones, floor),
-    "gain": lambda parts, floor: gain_numbers(parts.beside_tones, floor),
+    "gain": lambda parts, floor: gain_numbers(parts.gain, floor),
     "colour": lambda parts, floor: colour_numbers(parts.fast, floor),
     "gain around": lambda parts, floor: gain_numbers(robust_scale(_fast_around(parts)), floor),
     "colour around": lambda parts, floor: colour_numbers(_fast_around(parts), floor),

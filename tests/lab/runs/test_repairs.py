@@ -47,7 +47,9 @@ def test_picks_and_errors_of_every_candidate_are_there() -> None:
 
 def test_without_conditions_there_is_nothing_to_measure() -> None:
     with pytest.raises(ValueError, match="data must have conditions"):
-        measured_repair(make_model("cnn", "mean", channels=1, seed=1000).eval(), splits(conditions=False), SCHEDULE, 1000)
+        measured_repair(
+            make_model("cnn", "mean", channels=1, seed=1000).eval(), splits(conditions=False), SCHEDULE, 1000
+        )
 
 
 def test_a_spec_asks_for_it_only_where_there_are_conditions() -> None:

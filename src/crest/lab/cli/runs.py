@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 ExperimentName = Literal[
     "teaser", "main", "cross", "dynamics", "isolation", "budget", "direction", "adaptive", "readouts", "baselines",
-    "deletion", "theory", "splitting", "cwru", "regimes", "severe", "remedies", "audit", "vibration", "convergence",
-    "constants", "all",
+    "deletion", "theory", "splitting", "cwru", "regimes", "severe", "remedies", "audit", "vibration", "calibration",
+    "convergence", "constants", "all",
 ]  # fmt: skip
 """What the Tab key offers: the names of the catalog, which would take seconds to load."""
 ELSEWHERE = (

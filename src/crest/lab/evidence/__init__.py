@@ -5,6 +5,7 @@ from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
 from crest.lab.evidence.audited import AUDIT_EXPERIMENT
 from crest.lab.evidence.baselines import BASELINES_EXPERIMENT
 from crest.lab.evidence.budget import BUDGET_EXPERIMENT
+from crest.lab.evidence.calibration import CALIBRATION_EXPERIMENT
 from crest.lab.evidence.constants import CONSTANTS_EXPERIMENT
 from crest.lab.evidence.convergence import CONVERGENCE_EXPERIMENT
 from crest.lab.evidence.cross import CROSS_EXPERIMENT
@@ -46,6 +47,7 @@ CATALOG: dict[str, Experiment] = {
         REMEDIES_EXPERIMENT,
         AUDIT_EXPERIMENT,
         VIBRATION_EXPERIMENT,
+        CALIBRATION_EXPERIMENT,
         CONVERGENCE_EXPERIMENT,
         CONSTANTS_EXPERIMENT,
     )

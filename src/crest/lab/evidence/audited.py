@@ -50,7 +50,7 @@ _ALARMS = Claim(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Audited:
+class AuditedModel:
     """A trained model with what the audit says, and what its errors say."""
 
     place: RemedyPlace
@@ -85,7 +85,7 @@ def _taught(found: Found, place: RemedyPlace) -> list[Record]:
     return found.of(**place.fields, **{key: _SUPERVISED[key] for key in ("readout", "objective")})
 
 
-def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
+def audited_models(found: Found, place: RemedyPlace) -> list[AuditedModel]:
     """The models of a place that were measured as the audit measures: with nuisances exchanged."""
     models = [
         (way, seed, one)
@@ -100,7 +100,7 @@ def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
                 )
                 models.append(("taught the events", record.spec.seed, one))
     return [
-        _Audited(
+        AuditedModel(
             place=place,
             way=way,
             seed=seed,
@@ -112,12 +112,12 @@ def _audited(found: Found, place: RemedyPlace) -> list[_Audited]:
     ]
 
 
-def _counts(models: Sequence[_Audited], answer: AuditVerdict) -> str:
+def _counts(models: Sequence[AuditedModel], answer: AuditVerdict) -> str:
     said = collections.Counter(one.verdict for one in models if one.answer == answer)
     return " / ".join(str(said[verdict]) for verdict in ("events", "unclear", "background")) if said else ""
 
 
-def _verdict_table(name: str, caption: str, everywhere: Mapping[RemedyPlace, list[_Audited]]) -> Table:
+def _verdict_table(name: str, caption: str, everywhere: Mapping[RemedyPlace, list[AuditedModel]]) -> Table:
     rows = [
         (
             place.name,
@@ -139,7 +139,7 @@ def _verdict_table(name: str, caption: str, everywhere: Mapping[RemedyPlace, lis
     )
 
 
-def _chart(models: Sequence[_Audited]) -> Chart:
+def _chart(models: Sequence[AuditedModel]) -> Chart:
     panels = []
     for system in dict.fromkeys(one.place.system for one in models):
         there = [one for one in models if one.place.system == system]
@@ -177,7 +177,7 @@ def _chart(models: Sequence[_Audited]) -> Chart:
     )
 
 
-def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
+def _judged(models: Sequence[AuditedModel]) -> tuple[Claim, Claim]:
     """The verdicts on every model that was measured so."""
     clear = [one for one in models if one.answer != "unclear"]
     holding = [one for one in clear if one.answer == "events"]
@@ -187,7 +187,7 @@ def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
             _RIGHT.judged(nothing, holds=False, partly=False),
             _ALARMS.judged(nothing, holds=False, partly=False),
         )
-    right, wrong, alarms = _tally(clear)
+    right, wrong, alarms = tally(clear)
     share, of_holding = right / len(clear), alarms / len(holding)
     return (
         _RIGHT.judged(
@@ -206,21 +206,21 @@ def _judged(models: Sequence[_Audited]) -> tuple[Claim, Claim]:
     )
 
 
-def _tally(clear: Sequence[_Audited]) -> tuple[int, int, int]:
+def tally(clear: Sequence[AuditedModel]) -> tuple[int, int, int]:
     """How many verdicts are right, how many are wrong, and how many of these are false alarms."""
     right = sum(one.verdict == one.answer for one in clear)
     wrong = sum(one.verdict not in (one.answer, "unclear") for one in clear)
     return right, wrong, sum(one.answer == "events" and one.verdict == "background" for one in clear)
 
 
-def _so_far(models: Sequence[_Audited]) -> Table:
+def _so_far(models: Sequence[AuditedModel]) -> Table:
     """The same counts by system and over both, whatever is there."""
     systems = dict.fromkeys(one.place.system for one in models)
     groups = {named(system): [one for one in models if one.place.system == system] for system in systems}
     rows = []
     for name, some in {**groups, "both": list(models)}.items():
         clear = [one for one in some if one.answer != "unclear"]
-        right, wrong, alarms = _tally(clear)
+        right, wrong, alarms = tally(clear)
         holding = sum(one.answer == "events" for one in clear)
         counts = (len(some), len(clear), right, len(clear) - right - wrong, wrong)
         rows.append((name, *map(str, counts), f"{alarms} of {holding}"))
@@ -233,15 +233,15 @@ def _so_far(models: Sequence[_Audited]) -> Table:
     )
 
 
-def _thresholds(models: Sequence[_Audited]) -> Table:
+def _thresholds(models: Sequence[AuditedModel]) -> Table:
     return threshold_table(
         [ClearCase(one.outcome, one.answer == "background") for one in models if one.answer != "unclear"]
     )
 
 
 def _show(found: Found) -> Shown:
-    ten = {place: _audited(found, place) for place in TEN_PLACES}
-    others = {place: _audited(found, place) for place in (*BEARING_PLACES, *HARD_PLACES)}
+    ten = {place: audited_models(found, place) for place in TEN_PLACES}
+    others = {place: audited_models(found, place) for place in (*BEARING_PLACES, *HARD_PLACES)}
     models = [one for audited in ten.values() for one in audited]
     trained = sum(len(by_seed) for place in TEN_PLACES for by_seed in each_outcome(found, place).values())
     trained += sum(len(_taught(found, place)) for place in _TAUGHT)
@@ -262,7 +262,7 @@ def _show(found: Found) -> Shown:
             "The verdict is that of `crest.audit` on the ID split: it comes from the exchange test, and sees no label and no event.",
             f"The models are those of the remedies, {REANCHORED} ones among them, and some whose attention was taught the events.",
             f"{len(models)} of {trained} trained models were measured with nuisances exchanged, as the audit does it, and count. The audit's limit "
-            "was set on 56 models of development seed 1000, before any reported model had been measured so.",
+            "was set on the models of development seed 1000 (`crest report calibration`).",
             "With the cue on the event a model can read the event and still break: no test of this kind can see that.",
         ),
     )

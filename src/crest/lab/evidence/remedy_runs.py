@@ -12,7 +12,7 @@ from crest.exchange.settings import ExchangeSettings
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
-from crest.lab.evidence.settings import FIVE, HEADLINE_SYSTEMS, THREE
+from crest.lab.evidence.settings import DEVELOPMENT_SEED, FIVE, HEADLINE_SYSTEMS, THREE
 from crest.lab.remedies import run_fields
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
@@ -103,6 +103,12 @@ TEN_PLACES = tuple(
     for encoder in ENCODER_NAMES
 )
 """Both simulators with every encoder: five seeds where a run is cheap."""
+DEVELOPMENT_PLACES = tuple(
+    dataclasses.replace(place, seeds=range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + 1), attributed=False)
+    for place in TEN_PLACES
+    if place.encoder != "attention"
+)
+"""The same on the development seed, but for the slowest encoder: limits and rules are set there."""
 BEARING_PLACES = tuple(
     RemedyPlace(
         system="cwru", encoder=encoder, system_options={"standardized": True}, words="standardised windows"
