@@ -127,11 +127,12 @@ def audit(
     if columns is not None and batch.targets is not None:
         first = {name: column[: len(batch)] for name, column in columns.items()}
         tie, untold = tie_reading(answers.cpu(), batch.targets.cpu(), first, error, settings.seed)
+    brief, unasked = _brief(batch) if tested.verdict == "background" else (None, [])
     finding = found(
         Evidence(
             exchange=tested,
             sharp=sharp,
-            brief=_brief(batch) if tested.verdict == "background" else None,
+            brief=brief,
             core_credit=on_core,
             deletion=gone,
             tie=tie,
@@ -145,7 +146,7 @@ def audit(
     classes = _classes(answers, batch.targets)
     return Audit(
         verdict=finding.verdict,
-        reasons=(*finding.reasons, *untold),
+        reasons=(*finding.reasons, *untold, *unasked),
         advice=finding.advice,
         trajectories=len(batch.signals),
         exchange=tested,
@@ -174,18 +175,26 @@ def _classes(predictions: Tensor, targets: Tensor | None) -> tuple[str, ...]:
     return tuple(map(str, range(outputs)))
 
 
-def _brief(batch: Batch) -> tuple[float, float] | None:
-    """How far above chance a plain reader reads the targets from what is brief alone, and the upper end of that; None without."""
+def _brief(batch: Batch) -> tuple[tuple[float, float] | None, list[str]]:
+    """How far above chance a plain reader reads the targets from what is brief alone, and the upper end of that.
+
+    None without targets, and if the reader refuses these trajectories: the premise is then not looked at, and a sentence says why.
+    """
     if batch.targets is None:
-        return None
+        return None, []
     try:
         cue = brief_cue(
             batch.signals.cpu(), batch.targets.cpu(), batch.mask if batch.mask is None else batch.mask.cpu()
         )
-    except ValueError:
-        # Windows too short for the reader, or targets that do not vary: nobody can ask.
-        return None
-    return cue.score - cue.chance, cue.interval[1] - cue.chance
+    except ValueError as refused:
+        # In the words of `crest.cues`, which calls them x and y.
+        rule = str(refused)
+        for short, name in (("x ", "inputs "), ("y ", "targets ")):
+            rule = name + rule.removeprefix(short) if rule.startswith(short) else rule
+        return None, [
+            f"Whether a plain reader reads the target from what is brief alone could not be looked at: {rule}."
+        ]
+    return (cue.score - cue.chance, cue.interval[1] - cue.chance), []
 
 
 def _names(columns: Mapping[str, list[Hashable]], batch: Batch, notes: list[str]) -> list[Hashable]:
