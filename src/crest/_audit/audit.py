@@ -123,7 +123,7 @@ def audit(
     sharp = sharp_share(batch.signals, batch.valid)
     on_core = None if read is None else read.means_on(core.cpu())
     mistaken = None if batch.targets is None else float(error(answers, batch.targets))
-    tie, untold = None, []
+    tie, untold = None, list[str]()
     if columns is not None and batch.targets is not None:
         first = {name: column[: len(batch)] for name, column in columns.items()}
         tie, untold = tie_reading(answers.cpu(), batch.targets.cpu(), first, error, settings.seed)

@@ -20,7 +20,7 @@ from crest._cues.inputs import (
 )
 from crest._cues.readers import read, widened
 from crest._cues.result import Cue, Cues
-from crest._cues.scores import Draws, Score, by_condition, score_of
+from crest._cues.scores import Draws, CueScore, by_condition, score_of
 from crest._cues.sentences import NUISANCES, told
 from crest.exchange.ties import Conditions
 from crest.nuisances import SeparatedSignals
@@ -91,7 +91,7 @@ def cues(
     if tie is not None:
         vectors["condition"] = torch.nn.functional.one_hot(tie.columns).to(torch.float64)
 
-    def measured(name: str) -> Score:
+    def measured(name: str) -> CueScore:
         return score_of(targets.wanted, read(vectors[name], targets.wanted.columns, left), draws)
 
     found = []

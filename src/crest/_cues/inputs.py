@@ -221,7 +221,7 @@ def require_enough_groups(groups: Tensor, targets: Targets) -> None:
             )
         return
     for code, name in enumerate(targets.names):
-        held = len(groups[targets.values == code].unique())
+        held = len(set(groups[targets.values == code].tolist()))
         if held < _LEAST_OF_A_CLASS:
             raise TooFewGroupsError(
                 f"groups must be {_LEAST_OF_A_CLASS} or more of each class, got {held} of class {name!r}: left out, it would leave "

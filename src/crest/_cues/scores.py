@@ -44,7 +44,7 @@ class Draws(NamedTuple):
         return cls(groups, counts)
 
 
-class Score(NamedTuple):
+class CueScore(NamedTuple):
     """How well the targets of left-out trajectories were told."""
 
     value: float
@@ -56,7 +56,7 @@ class Score(NamedTuple):
     accuracy sees only which class is ahead, and by how little does not count: on noise alone its interval is too narrow."""
 
 
-def score_of(wanted: Wanted, left_out: Tensor, draws: Draws) -> Score:
+def score_of(wanted: Wanted, left_out: Tensor, draws: Draws) -> CueScore:
     """The score of what was said of left-out trajectories (N, K)."""
     groups = torch.from_numpy(draws.groups)
     parts = _class_parts(wanted, left_out, groups) if wanted.classes else _number_parts(wanted, left_out)
@@ -70,9 +70,9 @@ def score_of(wanted: Wanted, left_out: Tensor, draws: Draws) -> Score:
     drawn = np.concatenate(found)
     drawn = drawn[np.isfinite(drawn).all(1)]
     if not len(drawn):
-        return Score(whole, (whole, whole), beats_constant=False)
+        return CueScore(whole, (whole, whole), beats_constant=False)
     (low, high), (least, _) = np.quantile(drawn[:, [0, -1]], _INTERVAL, axis=0).T
-    return Score(whole, (float(low), float(high)), beats_constant=bool(least > 0))
+    return CueScore(whole, (float(low), float(high)), beats_constant=bool(least > 0))
 
 
 def _number_parts(wanted: Wanted, left_out: Tensor) -> npt.NDArray[np.float64]:

@@ -298,18 +298,18 @@ def _coded(values: Sequence[Any]) -> tuple[Tensor, tuple[str, ...]]:
 
 def _grouped(numbers: Tensor) -> tuple[Tensor, tuple[str, ...]]:
     """The groups of numbers (N,) from 0, in order, and their ranges: fifths of the trajectories, none of them empty."""
-    kinds, counts = numbers.unique(return_counts=True)
-    frequent = counts * _GROUPS > len(numbers)
-    # A value that holds more than a group would else fill several ends of groups, with nothing between them.
+    values, counts = np.unique(numbers.numpy(), return_counts=True)
+    kinds, frequent = torch.from_numpy(values), torch.from_numpy(counts) * _GROUPS > len(numbers)
+    # A value that holds more than a group would else be both ends of one, with nothing between them.
     rest = numbers[~torch.isin(numbers, kinds[frequent])]
     fifths = max(1, round(_GROUPS * len(rest) / len(numbers)))
     inner = torch.quantile(rest, torch.linspace(0, 1, fifths + 1, dtype=torch.float64))[1:-1]
     behind = kinds[1:][frequent[:-1]]
-    ends = torch.cat([inner, kinds[frequent], behind]).unique()
-    there, codes = torch.bucketize(numbers, ends, right=True).unique(return_inverse=True)
-    low, high = torch.cat([kinds[:1], ends]), torch.cat([ends, kinds[-1:]])
+    ends = torch.from_numpy(np.unique(torch.cat([inner, kinds[frequent], behind]).numpy()))
+    there, codes = np.unique(torch.bucketize(numbers, ends, right=True).numpy(), return_inverse=True)
+    low, high = torch.cat([kinds[:1], ends])[there].tolist(), torch.cat([ends, kinds[-1:]])[there].tolist()
     alone = set(kinds[frequent].tolist())
-    return codes, tuple(
+    return torch.from_numpy(codes), tuple(
         f"{first:.3g}" if first in alone else f"{first:.3g} to {last:.3g}"
-        for first, last in zip(low[there].tolist(), high[there].tolist(), strict=True)
+        for first, last in zip(low, high, strict=True)
     )
