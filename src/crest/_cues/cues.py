@@ -20,7 +20,7 @@ from crest._cues.inputs import (
 )
 from crest._cues.readers import read, widened
 from crest._cues.result import Cue, Cues
-from crest._cues.scores import Draws, CueScore, by_condition, score_of
+from crest._cues.scores import CueScore, Draws, by_condition, score_of
 from crest._cues.sentences import NUISANCES, told
 from crest.exchange.ties import Conditions
 from crest.nuisances import SeparatedSignals
