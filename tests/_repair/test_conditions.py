@@ -1,5 +1,8 @@
 """Conditions of a repair: split with the trajectories, checked, and made into weights and a tie to judge by."""
 
+import re
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -70,7 +73,73 @@ def test_enough_held_out_trajectories_judge_and_too_few_do_not() -> None:
         "0 held-out trajectories break the tie, fewer than 4: candidates are judged by the exchange." in why
     )
     loose, held_out = pair(["slow", "slow", "fast", "fast"] * 10)
-    assert "are not tied" in loose.ties(held_out)[2][0]
+    _, none, (why,) = loose.ties(held_out)
+    assert none is None
+    assert re.fullmatch(
+        r"Target and condition are not tied, neither in training \(Cramér's V 0\.\d\d\) nor in the held-out data "
+        r"\(Cramér's V 0\.\d\d\): candidates are judged by the exchange\.",
+        why,
+    )
+
+
+UNTIED = ["slow", "slow", "fast", "fast"] * 4
+
+
+@pytest.mark.parametrize(
+    ("held", "breaking"),
+    [
+        (UNTIED, 8),
+        # All under one condition: half of them have a target that training has not there.
+        (["slow"] * 16, 8),
+        # Of conditions that training does not know nothing is known.
+        (["new"] * 16, 0),
+        (["new"] * 6 + ["slow"] * 4 + ["new"] * 6, 2),
+    ],
+)
+@pytest.mark.parametrize(
+    "kind", [list, np.array, lambda names: {"speed": iter(names), "load": [1] * len(names)}]
+)
+def test_held_out_data_that_are_not_tied_judge_a_model_whose_training_was(
+    held: list[str], breaking: int, kind: Any
+) -> None:
+    x, y, names = data()
+    batches = split(x, y, 16)
+    found = ConditionPair.checked((kind(names), kind(held)), batches, batches[:1], BatchForm(), 3)
+    weights, tie, (note,) = found.ties(BatchForm().joined(batches[:1], "validation", channels_first=False))
+    assert len(weights) == 40
+    known = "Target and condition are tied in training (Cramér's V 1.00) and not in the held-out data (Cramér's V 0.00)"
+    if breaking >= 4:
+        assert tie is not None
+        assert (
+            note
+            == f"{known}: candidates are judged by the error averaged evenly over target x condition there."
+        )
+    else:
+        assert tie is None
+        assert (
+            note
+            == f"{known}, but {breaking} held-out trajectories break the tie, fewer than 4: candidates are judged by the exchange."
+        )
+
+
+def test_a_loader_is_read_for_its_targets_alone() -> None:
+    # Arrays: a tensor without a graph would be another object with the same memory.
+    alive: list[weakref.ref[Any]] = []
+    most = 0
+
+    class Loader:
+        def __iter__(self) -> Iterator[tuple[Any, Tensor]]:
+            nonlocal most
+            for number in range(8):
+                x = np.full((5, 6, 1), float(number))
+                alive.append(weakref.ref(x))
+                most = max(most, sum(one() is not None for one in alive))
+                yield x, torch.arange(5) % 2
+                del x
+
+    found = ConditionPair.checked(["a", "b", "a", "b", "a"] * 8, Loader(), None, BatchForm(), 3)
+    assert len(found.targets) == 32
+    assert most <= 2
 
 
 def test_a_pair_with_validation() -> None:
@@ -92,6 +161,11 @@ def test_a_pair_with_validation() -> None:
         (["a", "b"] * 20, True, "^conditions must be a pair with validation: .* got list"),
         ((["a", "b"] * 20, ["a", "b"]), True, r"^conditions must have shape \(N,\) = \(16,\)"),
         ((["a", "b"], ["a", "b"] * 8), True, r"^conditions must have shape \(N,\) = \(40,\)"),
+        (
+            ({"speed": ["a", "b"] * 20}, ["a"] * 16),
+            True,
+            "^conditions must have the same columns .* got speed and one without",
+        ),
     ],
 )
 def test_messages(conditions: Any, validation: bool, message: str) -> None:
@@ -122,6 +196,14 @@ def test_a_repair_says_by_what_it_judges() -> None:
     assert found.before.even_error == found.before.judged_by > 0
     assert "even" in str(found)
     assert any("candidates are judged by the error averaged evenly" in note for note in found.notes)
+    # Tied in training and not in the validation, which then judges.
+    order = (target > 0).float().argsort()
+    known = ["a" if one > 0 else "b" for one in target.tolist()], ["a", "b"] * 100
+    judged = crest.repair(
+        network(), split(x, target), validation=split(x[order], target[order]), conditions=known, **SMALL
+    )
+    assert judged.choice.by == "conditions"
+    assert judged.before.even_error == judged.before.judged_by > 0
     loose = crest.repair(network(), split(x, target), conditions=["a", "b"] * 100, **SMALL)
     assert loose.choice.by == "exchange"
     assert loose.before.even_error is None

@@ -1,20 +1,32 @@
 """Candidates one after the other and side by side: the same ones, in the same order, and told."""
 
+import dataclasses
 import importlib.util
+import io
 import math
+import multiprocessing
+import os
+import pickle
 import re
+import signal
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import crest
 from crest import ExchangeSettings
 from crest._repair import AS_IT_IS
-from crest.remedies import CONTROL
+from crest._repair.trying import tried
+from crest._repair.workshop import TriedModel
+from crest.remedies import CONTROL, REMEDIES, Remedy, fitting_remedies
 from knocks_made import fit, knocks, network, one_step, split
 
 QUICK: dict[str, Any] = {"exchange": ExchangeSettings(trajectories=16, block=4, bootstrap=50)}
@@ -36,7 +48,7 @@ class Fails(nn.Module):
         raise RuntimeError("a front that  fails")
 
 
-def repaired(jobs: int = 1, **options: Any) -> crest.Repaired:
+def repaired(jobs: int = 1, train: Any = TRAIN, **options: Any) -> crest.Repaired:
     epochs = 3
 
     def trained(model: nn.Module, batches: Iterable[Any]) -> None:
@@ -48,13 +60,33 @@ def repaired(jobs: int = 1, **options: Any) -> crest.Repaired:
     }  # fmt: skip
     return crest.repair(
         network(),
-        TRAIN,
+        train,
         validation=HELD_OUT,
         **{"fit": trained, "remedies": chosen, "jobs": jobs, **QUICK, **options},
     )
 
 
 ORDER = [AS_IT_IS, CONTROL, "level jitter", "AC coupling", "re-anchored"]
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, TriedModel]]:
+    """The candidates of every repair with their models and builds, of which a result has the chosen one's alone."""
+    door = sys.modules["crest._repair.repair"]
+    found: list[dict[str, TriedModel]] = []
+
+    def spied(*arguments: Any) -> Any:
+        made, skipped = tried(*arguments)
+        found.append(made)
+        return made, skipped
+
+    monkeypatch.setattr(door, "tried", spied)
+    return found
+
+
+def processes() -> set[int]:
+    """The processes that joblib started and that are alive."""
+    return {one.pid for one in multiprocessing.active_children() if "Loky" in one.name and one.pid}
 
 
 @JOBLIB
@@ -72,11 +104,121 @@ def test_side_by_side_gives_the_same_candidates_bits_and_pick() -> None:
     for name, value in alone.model.state_dict().items():
         assert torch.equal(value, weights[name]), name
     assert alone.skipped == beside.skipped
-    assert (
-        told[1]
-        == f"training 5 candidates, 2 at a time: {CONTROL}, level jitter, fails, AC coupling, re-anchored"
-    )
-    assert len(told) == 2 + 5
+    assert told[1:3] == [f"{CONTROL}: training", "level jitter: training"]
+    assert len(told) == 1 + 2 * 5
+
+
+@JOBLIB
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_known_front_under_another_name_is_saved_and_loads(
+    kept: list[dict[str, TriedModel]], jobs: int, tmp_path: Path
+) -> None:
+    joined = fitting_remedies("gain+colour")["standardise + colour"]
+    names = {
+        "mine": "AC coupling",
+        "same": Remedy(front=REMEDIES["high-pass"].front, change=REMEDIES["level jitter"].change),
+        "standardise + colour": joined,
+        "sent": pickle.loads(pickle.dumps(joined)),
+        "envelope": "envelope",
+    }
+    found = repaired(jobs, remedies=names, fit=one_step)
+    (made,) = kept
+    assert {name: one.structure.front for name, one in made.items()} == {
+        CONTROL: None, "mine": "AC coupling", "same": "high-pass", "standardise + colour": "standardise",
+        "sent": "standardise", "envelope": "envelope",
+    }  # fmt: skip
+    x = HELD_OUT[0][0]
+    for name, one in made.items():
+        chosen = dataclasses.replace(found, model=one.model, name=name, structure=one.structure)
+        chosen.save(tmp_path / name)
+        again = crest.Repaired.load(tmp_path / name, network())
+        assert torch.equal(again(x), one.model(x)), name
+
+
+@JOBLIB
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+def test_a_loader_with_a_generator_of_its_own_gives_every_candidate_the_same_order() -> None:
+    def found(jobs: int) -> tuple[list[float], list[list[float]]]:
+        generator = torch.Generator().manual_seed(5)
+        x, y = (torch.cat(parts) for parts in zip(*TRAIN, strict=True))
+        loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True, generator=generator)
+        names = ["level jitter", "AC coupling", "re-anchored"]
+        rows = repaired(jobs, train=loader, remedies=names).candidates
+        return [one.id_error for one in rows.values()], [one.exchange.transient for one in rows.values()]
+
+    assert found(1) == found(2)
+
+
+@JOBLIB
+@pytest.mark.slow
+def test_no_process_stays_behind_and_a_users_own_go_on() -> None:
+    repaired(2, fit=one_step, remedies=["level jitter"])
+    assert processes() == set()
+    joblib = pytest.importorskip("joblib")
+    pids = set(joblib.Parallel(n_jobs=2)(joblib.delayed(os.getpid)() for _ in range(8)))
+    users = processes()
+    assert pids <= users
+    try:
+        repaired(2, fit=one_step, remedies=["level jitter"])
+        assert processes() == users
+    finally:
+        joblib.externals.loky.get_reusable_executor().shutdown()
+
+
+@JOBLIB
+@pytest.mark.slow
+def test_whoever_stops_early_does_not_wait_for_the_others() -> None:
+    def slow(model: nn.Module, _: Iterable[Any]) -> None:
+        if not hasattr(model, "front"):
+            time.sleep(600)
+
+    def stop(words: str) -> None:
+        if words.startswith("AC coupling: ID error"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        repaired(2, fit=slow, remedies=["AC coupling"], tell=stop)
+    assert processes() == set()
+
+
+@JOBLIB
+@pytest.mark.slow
+def test_a_process_that_is_killed_is_told() -> None:
+    def killed(model: nn.Module, _: Iterable[Any]) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    found = repaired(2, fit=killed, remedies=["AC coupling"])
+    assert list(found.candidates) == [AS_IT_IS]
+    assert found.skipped["AC coupling"].startswith("It failed: TerminatedWorkerError: ")
+
+
+class Counted(list[Any]):
+    """Batches that count how often they are sent."""
+
+    sent = 0
+
+    def __reduce__(self) -> Any:
+        type(self).sent += 1
+        return list, (list(self),)
+
+
+@JOBLIB
+@pytest.mark.slow
+def test_what_all_candidates_share_is_sent_once() -> None:
+    Counted.sent = 0
+    repaired(2, train=Counted(TRAIN), fit=one_step, remedies=["level jitter", "AC coupling", "high-pass"])
+    assert Counted.sent == 1
+
+
+@JOBLIB
+def test_what_cannot_be_sent_is_told_before_anything_is_trained() -> None:
+    lock = threading.Lock()
+    with pytest.raises(
+        ValueError, match=r"^jobs must be 1 if the model, fit, .* got 2: TypeError: cannot pickle"
+    ):
+        repaired(2, fit=lambda *_: lock.acquire(), remedies=["level jitter"])
 
 
 def test_a_remedy_that_fails_is_told_and_the_others_go_on() -> None:
@@ -108,6 +250,14 @@ def test_what_cannot_be_tried_is_not_begun() -> None:
     assert list(found.candidates) == [AS_IT_IS, "re-anchored"]
     assert set(found.skipped) == {"level jitter", "balanced"}
     assert not any(words.startswith(("level jitter", "balanced")) for words in told)
+
+
+def test_a_bar_does_not_wait_for_what_cannot_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    console, out = pytest.importorskip("rich.console"), io.StringIO()
+    terminal = console.Console(file=out, force_terminal=True, width=100, _environ={"TERM": "xterm"})
+    monkeypatch.setattr("crest._repair.telling._console", lambda: terminal)
+    repaired(tell=True, fit=None, remedies=["level jitter", "re-anchored"])
+    assert "1/1" in out.getvalue()
 
 
 def test_a_model_that_diverges_is_no_candidate() -> None:

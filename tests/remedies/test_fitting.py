@@ -5,7 +5,8 @@ import torch
 
 from crest._base.rng import torch_generator
 from crest.nuisances import NAMES
-from crest.remedies import REMEDIES, Augmentation, Chain, Envelope, Standardise, fitting_remedies
+from crest.remedies import CONTROL, REMEDIES, Augmentation, Chain, Envelope, Standardise, fitting_remedies
+from places import ROOT
 
 EVERY = [some for count in range(1, 8) for some in itertools.combinations(NAMES, count)]
 
@@ -42,8 +43,8 @@ def test_a_combination_does_what_its_pieces_do() -> None:
     found = fitting_remedies("gain+colour+rate", conditions=True)
     both = found["balanced + standardise + colour + stretch"]
     assert isinstance(both.front(channels_first=True), Standardise)
-    # The same maker, by which a saved repair knows its front again.
-    assert both.front is REMEDIES["standardise"].front
+    # By which a saved repair knows its front again.
+    assert both.front_name == "standardise"
     change = both.change(generator=torch_generator(0, "test"), channels_first=True)
     assert isinstance(change, Chain)
     assert [repr(one) for one in change.changes] == [
@@ -75,6 +76,17 @@ def test_few_are_tried_and_each_answers_and_takes_nothing_that_was_not_named(con
         # What is named is answered by something.
         answered = {name for one in found.values() for name in one.against}
         assert set(nuisances) <= answered or len(nuisances) > 3, nuisances
+
+
+def test_what_never_fits_by_itself_is_what_the_registry_and_the_manual_say() -> None:
+    seen = {name for nuisances in EVERY for name in fitting_remedies(nuisances, conditions=True)}
+    pooled = {name for name, one in REMEDIES.items() if one.needs_pooling}
+    assert set(REMEDIES) - seen == {CONTROL, "whiten", *pooled}
+    assert "*whiten* alone is tried only if `remedies=` names it" in (ROOT / "docs/remedies.md").read_text()
+    # It is tried if surroundings were named, and else by name alone.
+    core = [nuisances for nuisances in EVERY if "core exchange" in fitting_remedies(nuisances)]
+    assert core
+    assert all("surroundings" in nuisances for nuisances in core)
 
 
 @pytest.mark.unchecked

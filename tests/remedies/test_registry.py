@@ -14,7 +14,7 @@ FITTING = {
     "standardise", "whiten", "envelope", "tone filter", "exchange of gain", "exchange of colour", "exchange of tones",
     "exchange of surroundings", "stretch", "balanced",
 }  # fmt: skip
-"""What is tried if it fits."""
+"""What is tried if it fits, and whiten, which is tried by name alone."""
 
 
 def test_what_is_tried_if_it_fits_is_no_part_of_the_kept_records() -> None:
@@ -34,6 +34,7 @@ def test_names_are_looked_up() -> None:
     assert remedies_of(["CREST", "CREST"]) == {"CREST": REMEDIES["CREST"]}
     assert remedies_of(dict(REMEDIES)) == REMEDIES
     assert remedies_of({"mine": "exchange"}) == {"mine": REMEDIES["exchange"]}
+    assert remedies_of({"mine": "high-pass"})["mine"].front_name == "high-pass"
 
 
 def test_every_form_of_ones_own() -> None:

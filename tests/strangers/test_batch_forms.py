@@ -260,6 +260,47 @@ def test_stacked_batches_of_several_lengths_are_padded_where_they_tell_what_is_v
         FORM.stacked([], "b")
 
 
+@pytest.mark.parametrize(
+    ("channels_first", "first", "second", "valid", "got"),
+    [
+        (None, (2, 5, 1), (2, 5, 2), "mask", r"\(B, 5, 1\) and \(B, 5, 2\)"),
+        (None, (2, 5, 1), (2, 5, 2), "lengths", r"\(B, 5, 1\) and \(B, 5, 2\)"),
+        (None, (2, 2, 5), (2, 3, 5), "mask", r"\(B, 2, 5\) and \(B, 3, 5\)"),
+        (None, (2, 5, 2), (2, 6, 3), "mask", r"\(B, 5, 2\) and \(B, 6, 3\)"),
+        (False, (2, 5, 1), (2, 5, 2), None, r"\(B, 5, 1\) and \(B, 5, 2\)"),
+        (True, (2, 5, 7), (2, 6, 7), "lengths", r"\(B, 5, 7\) and \(B, 6, 7\)"),
+    ],
+)
+def test_channels_are_never_padded(
+    channels_first: bool | None, first: tuple[int, ...], second: tuple[int, ...], valid: str | None, got: str
+) -> None:
+    batches = []
+    for shape in (first, second):
+        steps = max(shape[1:])
+        about = {"mask": torch.ones(2, steps, dtype=torch.bool), "lengths": torch.full((2,), steps)}
+        batches.append((torch.ones(shape), torch.ones(2), *([about[valid]] if valid else [])))
+    with pytest.raises(
+        ValueError, match=rf"^b must hold inputs that differ in their steps alone, got {got}$"
+    ):
+        BatchForm(channels_first=channels_first).stacked(batches, "b")
+
+
+def test_other_columns_are_padded_along_time_alone() -> None:
+    def batch(steps: int, **more: Any) -> dict[str, Any]:
+        return {"x": torch.ones(2, steps, 1), "y": torch.ones(2), "lengths": torch.full((2,), steps), **more}
+
+    one, two = (batch(steps, load=torch.ones(2, 4, steps), kind=torch.ones(2, 3)) for steps in (5, 6))
+    whole = FORM.stacked([one, two], "b")
+    assert whole["load"].shape == (4, 4, 6)
+    assert whole["load"][:2].sum() == 40
+    for made in (torch.ones, np.ones):
+        parted = [{**one, "kind": made((2, 3))}, {**two, "kind": made((2, 4))}]
+        with pytest.raises(
+            ValueError, match=r"^b\[...\]\['kind'\] must have rows of one shape .* got \(3,\) and \(4,\)$"
+        ):
+            FORM.stacked(parted, "b")
+
+
 def test_rows_are_drawn_by_their_weights_across_batches() -> None:
     batches = [rows(0.0, 1.0), rows(2.0, 3.0, 4.0)]
     drawn = DrawnBatches(batches, FORM, [0, 1, 0, 0, 3], seed=0)

@@ -1,7 +1,7 @@
 """The operating conditions of training and held-out trajectories, and what follows from their tie with the target."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -41,10 +41,9 @@ class ConditionPair:
         if conditions is None:
             return None
         require_in_order(batches)
-        parts = [form.parts(batch, "train_batches") for batch in batches]
-        if any(one.targets is None for one in parts):
-            raise ValueError("conditions need targets in train_batches, got none")
-        targets = torch.cat([one.targets.cpu() for one in parts if one.targets is not None])
+        # Targets alone: the inputs of a loader may not fit into memory.
+        columns = [_targets(batch, form) for batch in batches]
+        targets = torch.cat(columns)
         if validation is not None:
             if not isinstance(conditions, tuple) or len(conditions) != 2:
                 raise ValueError(
@@ -52,9 +51,14 @@ class ConditionPair:
                     f"{type(conditions).__name__}"
                 )
             first, second = map(rereadable_conditions, conditions)
+            if _names(first) != _names(second):
+                raise ValueError(
+                    "conditions must have the same columns for train_batches and for validation, got "
+                    f"{' and '.join(', '.join(_names(one)) or 'one without a name' for one in (first, second))}"
+                )
             return cls(train=first, held_out=second, targets=targets)
         conditions = rereadable_conditions(conditions)
-        kept, held = split_numbers([len(one) for one in parts], seed)
+        kept, held = split_numbers(list(map(len, columns)), seed)
         # Here, since rows have other places once they are split.
         tie_of(targets, conditions)
         return cls(train=_rows(conditions, kept), held_out=_rows(conditions, held), targets=targets[kept])
@@ -70,20 +74,52 @@ class ConditionPair:
             raise ValueError(f"conditions must vary, got {tie.conditions[0]} alone")
         assert held_out.targets is not None
         judged = tie_of(held_out.targets, self.held_out)
-        breaking = int(judged.breaking.sum()) if judged.tied else 0
-        if decides(judged):
-            told = (
-                f"Target and condition are tied (Cramér's V {judged.strength:.2f}). {breaking} held-out trajectories break the tie: "
-                "candidates are judged by the error averaged evenly over target x condition."
-            )
-            return tie.even_weights, judged, [told]
-        why = (
-            f"Target and condition are tied (Cramér's V {judged.strength:.2f}), but {breaking} held-out trajectories break the tie, "
-            f"fewer than {ENOUGH}"
-            if judged.tied
-            else f"Target and condition are not tied (Cramér's V {judged.strength:.2f})"
-        )
+        what, there = "Target and condition are", f"(Cramér's V {judged.strength:.2f})"
+        evenly = "candidates are judged by the error averaged evenly over target x condition"
+        if judged.tied:
+            breaking = int(judged.breaking.sum())
+            told = f"{what} tied in the held-out data {there}"
+            if decides(judged):
+                told += f". {breaking} held-out trajectories break the tie: {evenly}."
+                return tie.even_weights, judged, [told]
+        elif tie.tied:
+            breaking = self._breaking(held_out.targets)
+            told = f"{what} tied in training (Cramér's V {tie.strength:.2f}) and not in the held-out data {there}"
+            if breaking >= ENOUGH:
+                return tie.even_weights, judged, [f"{told}: {evenly} there."]
+        else:
+            told = f"{what} not tied, neither in training (Cramér's V {tie.strength:.2f}) nor in the held-out data {there}"
+            return tie.even_weights, None, [f"{told}: candidates are judged by the exchange."]
+        why = f"{told}, but {breaking} held-out trajectories break the tie, fewer than {ENOUGH}"
         return tie.even_weights, None, [f"{why}: candidates are judged by the exchange."]
+
+    def _breaking(self, targets: Tensor) -> int:
+        """How many held-out trajectories have a target that is rare in training under their condition."""
+        first = len(self.targets)
+        both = tie_of(
+            torch.cat([self.targets.flatten(), targets.flatten()]), _joined(self.train, self.held_out)
+        )
+        counts = replace(both, rows=both.rows[:first], columns=both.columns[:first]).counts.double()
+        # As in `Tie.breaking`: less than half as often as by chance.
+        rare = counts < counts.sum(1, keepdim=True) * counts.sum(0, keepdim=True) / counts.sum() / 2
+        return int(rare[both.rows[first:], both.columns[first:]].sum())
+
+
+def _targets(batch: Any, form: BatchForm) -> Tensor:
+    found = form.parts(batch, "train_batches").targets
+    assert found is not None
+    return found.cpu()
+
+
+def _names(conditions: Conditions) -> list[str]:
+    return sorted(map(str, conditions)) if isinstance(conditions, Mapping) else []
+
+
+def _joined(first: Conditions, second: Conditions) -> Conditions:
+    """The conditions of two sets of trajectories, one after the other."""
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+        return [*_listed(first), *_listed(second)]
+    return {str(name): [*_listed(column), *_listed(second[name])] for name, column in first.items()}
 
 
 def _rows(conditions: Conditions, numbers: Tensor) -> Conditions:
@@ -93,5 +129,9 @@ def _rows(conditions: Conditions, numbers: Tensor) -> Conditions:
 
 
 def _taken(column: Any, numbers: Tensor) -> list[Any]:
-    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    values = _listed(column)
     return [values[number] for number in numbers.tolist()]
+
+
+def _listed(column: Any) -> list[Any]:
+    return column.tolist() if hasattr(column, "tolist") else list(column)

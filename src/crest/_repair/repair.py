@@ -18,7 +18,7 @@ from crest._repair.fitting import NOTHING_MOVES, fitting
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import AS_IT_IS, MeasuredModel, Repaired, control_note
 from crest._repair.telling import telling
-from crest._repair.trying import told_numbers, tried
+from crest._repair.trying import in_numbers, in_words, tried
 from crest._repair.workshop import Fit, TriedModel, Workshop, measured
 from crest.exchange.candidates import Choice
 from crest.exchange.rule import choose
@@ -84,7 +84,8 @@ def repair(
             drift and tones. Add "gain", "colour" or "rate" if your physics says that they do not tell the target.
         conditions: (N,), the operating condition of each trajectory of `train_batches`, in their order, or several columns by
             name; with `validation`, a pair: of `train_batches` and of `validation`. Sampling can then be balanced, and where
-            four held-out trajectories or more break the tie of target and condition, candidates are judged by these.
+            four held-out trajectories or more break the tie of target and condition, candidates are judged by these. So they
+            are by a validation without the tie that training has.
         field: batches of another operating condition, with labels, if there are any. Their errors are shown. Nothing is
             chosen by them.
         channels_first: whether the inputs are (B, C, T). Found from the first layer; (B, T, C) where that does not tell.
@@ -94,9 +95,9 @@ def repair(
         exchange: how candidates are tested. Its seed is also that of what is held out, of changed batches and of torch's
             state in `fit`.
         jobs: how many candidates are trained at a time, each in a process with its share of torch's threads. Needs joblib.
-            With as many threads, results are the same as one after the other.
-        tell: called with a sentence as each candidate begins and ends, such as `print`; or True for a progress bar, which needs
-            the lab extra.
+            With as many threads, results are the same as one after the other. The processes end with the call.
+        tell: called with a sentence as each candidate begins and ends, such as `print`; or True for a progress bar, or these
+            sentences where standard error is no terminal, which needs the lab extra.
 
     Example:
         >>> import torch
@@ -162,8 +163,8 @@ def repair(
             remedies = fitting(plain.row.exchange, known=weights is not None, judged=tie is not None)
             notes += [] if remedies else [NOTHING_MOVES]
         wanted = _wanted(remedies, fit)
-        with telling(tell, len(wanted)) as say:
-            told_numbers(say, AS_IT_IS, plain)
+        with telling(tell, sum(workshop.lacks(one) is None for one in wanted.values())) as say:
+            say("given", AS_IT_IS, in_numbers(plain))
             candidates, skipped = tried(workshop, wanted, yardstick, say, jobs)
         candidates = {AS_IT_IS: plain, **candidates}
         choice = ruled({name: one.row for name, one in candidates.items()})
@@ -202,7 +203,7 @@ def _checked(model: nn.Module, pooling: str | None, head: str | None, fit: Fit |
     try:
         return copy.deepcopy(model).eval()
     except (RuntimeError, TypeError) as error:
-        raise ValueError(f"model must be one that copy.deepcopy can copy: {_words(error)}") from error
+        raise ValueError(f"model must be one that copy.deepcopy can copy: {in_words(error)}") from error
 
 
 def _wanted(remedies: Sequence[str] | Mapping[str, Any], fit: Fit | None) -> dict[str, Remedy]:
@@ -242,11 +243,6 @@ def _sentence(note: str) -> str:
     return note[0].upper() + note[1:]
 
 
-def _words(failed: Exception) -> str:
-    """An exception on one line."""
-    return " ".join(f"{type(failed).__name__}: {failed}".split())
-
-
 def _with_field(
     tried: Mapping[str, TriedModel], yardstick: Yardstick, place: Batch | None, notes: list[str]
 ) -> dict[str, MeasuredModel]:
@@ -259,6 +255,6 @@ def _with_field(
             error = yardstick.error_on(one.model, place)
         except Exception as failed:
             error = math.nan
-            notes.append(f"In the field {name} failed: {_words(failed)}")
+            notes.append(f"In the field {name} failed: {in_words(failed)}")
         rows[name] = replace(one.row, field_error=error)
     return rows

@@ -1,45 +1,63 @@
 """How a repair tells what it does: sentences, a progress bar, or nothing."""
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+Event: TypeAlias = Literal["given", "begun", "done"]
+"""The model as it was given is measured, a candidate begins, or it has ended, well or not."""
+Say: TypeAlias = Callable[[Event, str, str], object]
+"""Is told what happened, to which candidate, and what there is to say of it."""
 
 
 @contextlib.contextmanager
-def telling(
-    tell: Callable[[str], object] | bool | None, candidates: int
-) -> Iterator[Callable[[str], object]]:
-    """A function that is called with sentences.
+def telling(tell: Callable[[str], object] | bool | None, candidates: int) -> Iterator[Say]:
+    """A function that is called with an event, a candidate and words.
 
     Args:
-        tell: the user's own, True for a progress bar on standard error, or None.
+        tell: the user's own, which is called with sentences; True for a progress bar on standard error, or sentences there if
+            it is no terminal; or None.
         candidates: how many will be made.
     """
     if tell is not True:
-        yield tell if callable(tell) else _silent
+        yield _sentences(tell) if callable(tell) else _silent
         return
-    progress = _progress()
+    progress, console = _progress(), _console()
+    if not console.is_jupyter and (not console.is_terminal or console.is_dumb_terminal):
+        # A bar in a file is one line when all is done.
+        yield _sentences(lambda words: print(words, file=console.file, flush=True))
+        return
     columns = (
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TimeRemainingColumn(),
     )
-    with progress.Progress(*columns, console=_console()) as bar:
-        task = bar.add_task("as it is", total=candidates)
+    # By default speeds are those of the last 30 seconds, in which no candidate may have ended.
+    with progress.Progress(*columns, console=console, speed_estimate_period=math.inf) as bar:
+        task = bar.add_task("", total=candidates)
+        # The time that is left counts from here, else from the end of the first candidate.
+        bar.advance(task, 0)
+        running = dict[str, None]()
 
-        def said(words: str) -> None:
-            name, _, what = words.partition(": ")
-            # A candidate that begins is being trained or fitted; all other words are of one that is done. A name may be any.
-            together = name.startswith("training ") and name.endswith("at a time")
-            bar.update(task, description="side by side" if together else name)
-            if not together and not what.startswith(("training", "fitting")) and name != "as it is":
+        def said(event: Event, name: str, words: str) -> None:  # noqa: ARG001
+            if event == "begun":
+                running[name] = None
+            else:
+                running.pop(name, None)
+            bar.update(task, description=", ".join(running) or name)
+            if event == "done":
                 bar.advance(task)
 
         yield said
 
 
-def _silent(_: str) -> None:
+def _sentences(tell: Callable[[str], object]) -> Say:
+    return lambda _, name, words: tell(f"{name}: {words}")
+
+
+def _silent(_: Event, __: str, ___: str) -> None:
     """Print nothing."""
 
 

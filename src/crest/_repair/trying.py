@@ -1,12 +1,19 @@
 """Candidates one after the other, or side by side in processes: the same candidates either way."""
 
+import contextlib
+import os
+import pickle
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Generator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from crest._repair.measuring import Yardstick
+from crest._repair.telling import Say
 from crest._repair.workshop import FitResultError, TriedModel, Workshop
 from crest.remedies.remedy import Remedy
 
@@ -15,12 +22,14 @@ _IN_FRONT = (
     "LightningModule the network inside is what to repair (docs/repair.md)"
 )
 
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
 
 def tried(
     workshop: Workshop,
     remedies: Mapping[str, Remedy],
     yardstick: Yardstick,
-    say: Callable[[str], object],
+    say: Say,
     jobs: int = 1,
 ) -> tuple[dict[str, TriedModel], dict[str, str]]:
     """The candidates by name, in the order of the remedies, and why others are none.
@@ -37,26 +46,27 @@ def tried(
     wanted = {name: remedy for name, remedy in remedies.items() if name not in skipped}
     started, made = time.perf_counter(), dict[str, TriedModel]()
     makers = _side_by_side if jobs > 1 and len(wanted) > 1 else _in_turn
-    for number, (name, found) in enumerate(makers(workshop, wanted, yardstick, say, jobs), 1):
-        left = _time_left(time.perf_counter() - started, number, len(wanted))
-        if isinstance(found, TriedModel):
-            made[name] = found
-            told_numbers(say, name, found, f" ({number} of {len(wanted)}{left})")
-        else:
-            skipped[name] = found
-            say(f"{name}: {found}")
+    with contextlib.closing(makers(workshop, wanted, yardstick, say, jobs)) as each:
+        for number, (name, found) in enumerate(each, 1):
+            left = _time_left(time.perf_counter() - started, number, len(wanted))
+            if isinstance(found, TriedModel):
+                made[name] = found
+                say("done", name, f"{in_numbers(found)} ({number} of {len(wanted)}{left})")
+            else:
+                skipped[name] = found
+                say("done", name, found)
     return {name: made[name] for name in wanted if name in made}, skipped
 
 
-def told_numbers(say: Callable[[str], object], name: str, one: TriedModel, more: str = "") -> None:
-    """Tell what was measured of a candidate."""
+def in_numbers(one: TriedModel) -> str:
+    """What was measured of a candidate, in words."""
     row = one.row
     judged = (
         ""
         if row.judged_by is None
         else f", {'expected' if row.even_error is None else 'even'} error {row.judged_by:.3g}"
     )
-    say(f"{name}: ID error {row.id_error:.3g}{judged}, {row.seconds:.1f} s{more}")
+    return f"ID error {row.id_error:.3g}{judged}, {row.seconds:.1f} s"
 
 
 def _time_left(seconds: float, done: int, wanted: int) -> str:
@@ -74,56 +84,103 @@ def made_or_why(workshop: Workshop, name: str, remedy: Remedy, yardstick: Yardst
     except FitResultError:
         raise
     except Exception as failed:
-        why = f"It failed: {' '.join(f'{type(failed).__name__}: {failed}'.split())}"
+        why = f"It failed: {in_words(failed)}"
         if remedy.front is not None and isinstance(failed, TypeError | AttributeError):
             why += _IN_FRONT
         return why
     return one
 
 
+def in_words(failed: Exception) -> str:
+    """An exception on one line."""
+    return " ".join(f"{type(failed).__name__}: {failed}".split())
+
+
 def _in_turn(
     workshop: Workshop,
     remedies: Mapping[str, Remedy],
     yardstick: Yardstick,
-    say: Callable[[str], object],
+    say: Say,
     jobs: int,  # noqa: ARG001
-) -> Iterator[tuple[str, TriedModel | str]]:
+) -> Generator[tuple[str, TriedModel | str], None, None]:
     for name, remedy in remedies.items():
-        say(f"{name}: {'training' if remedy.needs_fit else 'fitting the head again'}")
+        say("begun", name, _beginning(remedy))
         yield name, made_or_why(workshop, name, remedy, yardstick)
 
 
-def _in_process(
-    workshop: Workshop, name: str, remedy: Remedy, yardstick: Yardstick, threads: int
-) -> tuple[str, TriedModel | str]:
-    torch.set_num_threads(threads)
-    return name, made_or_why(workshop, name, remedy, yardstick)
+def _beginning(remedy: Remedy) -> str:
+    return "training" if remedy.needs_fit else "fitting the head again"
 
 
 def _side_by_side(
     workshop: Workshop,
     remedies: Mapping[str, Remedy],
     yardstick: Yardstick,
-    say: Callable[[str], object],
+    say: Say,
     jobs: int,
-) -> Iterator[tuple[str, TriedModel | str]]:
-    """In processes that joblib starts and ends: it can send functions and models that were written in a script."""
+) -> Generator[tuple[str, TriedModel | str], None, None]:
+    """In a pool of joblib's processes: they can be sent functions and models that were written in a script.
+
+    The pool is this call's own and ends with it, so that no process stays behind and none of the user's is ended. No process
+    holds more than one candidate and its data, and what all candidates share is written once, to a file.
+    """
     joblib = _joblib()
-    say(f"training {len(remedies)} candidates, {jobs} at a time: {', '.join(remedies)}")
     threads = max(1, torch.get_num_threads() // jobs)
-    calls = (
-        joblib.delayed(_in_process)(workshop, name, remedy, yardstick, threads)
-        for name, remedy in remedies.items()
-    )
-    # One call at a time, so that no process holds more than one candidate and its data.
-    yield from joblib.Parallel(n_jobs=jobs, batch_size=1, pre_dispatch=jobs, return_as="generator_unordered")(
-        calls
-    )
+    limits = {name: str(threads) for name in _THREADS if name not in os.environ}
+    waiting, running = list(remedies.items()), dict[Future[TriedModel | str], str]()
+    with tempfile.TemporaryDirectory(prefix="crest-") as folder:
+        shared = Path(folder) / "shared.pickle"
+        _write(shared, (workshop, yardstick), jobs, joblib)
+        pool = joblib.parallel.loky.ProcessPoolExecutor(min(jobs, len(remedies)), env=limits)
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    name, remedy = waiting.pop(0)
+                    say("begun", name, _beginning(remedy))
+                    running[pool.submit(_in_process, shared, name, remedy, threads)] = name
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(future), _sent_back(future)
+        finally:
+            # Whoever stops early does not wait for candidates that are still trained.
+            pool.shutdown(kill_workers=bool(running))
+
+
+def _in_process(shared: Path, name: str, remedy: Remedy, threads: int) -> TriedModel | str:
+    """The candidate or why there is none, made from the file: each starts from the same state, whatever its process did before."""
+    torch.set_num_threads(threads)
+    with shared.open("rb") as file:
+        workshop, yardstick = pickle.load(file)
+    # What a training does in parallel itself stays in this process, which may be killed.
+    with _joblib().parallel_backend("threading"):
+        return made_or_why(workshop, name, remedy, yardstick)
+
+
+def _write(shared: Path, value: object, jobs: int, joblib: Any) -> None:
+    """Pickle what the processes share. Who can write nothing in a folder, or has no room there, is told by the error itself."""
+    try:
+        with shared.open("wb") as file:
+            joblib.parallel.loky.backend.reduction.dump(value, file)
+    except OSError:
+        raise
+    except Exception as failed:
+        raise ValueError(
+            f"jobs must be 1 if the model, fit, error or batches cannot be pickled, got {jobs}: {in_words(failed)}"
+        ) from failed
+
+
+def _sent_back(future: Future[TriedModel | str]) -> TriedModel | str:
+    """What a process returned, or why it could not: it was killed, or its candidate cannot be pickled."""
+    try:
+        return future.result()
+    except FitResultError:
+        raise
+    except Exception as failed:
+        return f"It failed: {in_words(failed)}"
 
 
 def _joblib() -> Any:
     try:
-        import joblib  # noqa: PLC0415
+        import joblib.parallel  # noqa: PLC0415
     except ImportError as missing:
         raise ImportError("jobs above 1 needs joblib: pip install 'crest-readout[sklearn]'") from missing
     return joblib

@@ -8,15 +8,14 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-from crest._base.rng import scope, torch_generator
+from crest._base.rng import scope, torch_generator, undisturbed
 from crest._repair.measuring import Yardstick
 from crest._repair.repaired import MeasuredModel
 from crest._repair.structure import Structure
 from crest.remedies.reanchored import Reanchored
 from crest.remedies.reanchoring import reanchor
-from crest.remedies.registry import REMEDIES
 from crest.remedies.remedy import FrontMaker, Remedy, mask_argument
-from crest.strangers.batch import Batch
+from crest.strangers.batch import Batch, generators_of
 from crest.strangers.batch_forms import BatchForm, ChangedBatches, DrawnBatches
 from crest.strangers.interface import Interface
 from crest.strangers.pooling import find_place
@@ -148,15 +147,18 @@ class Workshop:
         return _NO_HEAD if self.head is None else None
 
     def made(self, name: str, remedy: Remedy, yardstick: Yardstick) -> TriedModel:
-        """The candidate of this remedy, made and measured."""
+        """The candidate of this remedy, made and measured: the same one, whatever was made before and in which process."""
+        with undisturbed(*generators_of(self.batches)), scope(self.seed, "repair/candidate"):
+            return self._made(name, remedy, yardstick)
+
+    def _made(self, name: str, remedy: Remedy, yardstick: Yardstick) -> TriedModel:
         started = time.perf_counter()
         model, found = copy.deepcopy(self.model), None
         if remedy.needs_fit:
-            # A known front under another name, a user's or that of a combination, is saved under its own, so that it loads by itself.
-            known = (known for known, one in REMEDIES.items() if one.front is remedy.front)
-            name = name if remedy.front is None else next(known, name)
-            structure = self._structure(remedy, front=None if remedy.front is None else name)
-            fronts = {} if remedy.front is None else {name: self._front(remedy.front)}
+            # A known front is saved under its own name, so that it loads by itself.
+            front = remedy.front_name or name
+            structure = self._structure(remedy, front=None if remedy.front is None else front)
+            fronts = {} if remedy.front is None else {front: self._front(remedy.front)}
             model = self._trained(structure.build(model, fronts), remedy)
         else:
             found = self._reanchored(model)

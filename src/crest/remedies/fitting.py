@@ -102,9 +102,11 @@ def _joined(pieces: tuple[str, ...]) -> tuple[str, Remedy]:
     change: ChangeMaker | None = None
     if makers:
         change = makers[0] if len(makers) == 1 else partial(_chained, makers)
+    front = next((piece for piece in pieces if REMEDIES[piece].front is not None), None)
     remedy = Remedy(
         sentence=f"Joins {', '.join(pieces[:-1])} and {pieces[-1]}.",
-        front=next((one.front for one in known if one.front is not None), None),
+        front=None if front is None else REMEDIES[front].front,
+        front_name=front,
         change=change,
         balanced=any(one.balanced for one in known),
         against=nuisances_of([name for one in known for name in one.against]),

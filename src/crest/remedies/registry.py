@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -47,7 +48,8 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
         sentence="Gives half of the rows the slow background of another row in training.",
         change=partial(ExchangeBackground), against=("offset", "drift"), measured=True, key="exchange",
     ),
-    # Not tried by default: it trains on the separation that the exchange test measures with.
+    # Not tried by default, but if surroundings were declared and move the prediction: it trains on the separation that the
+    # exchange test measures with.
     "core exchange": Remedy(
         sentence="Gives half of the rows everything around another row's most transient steps in training.",
         change=partial(ExchangeBackground, kind="core"), against=("offset", "drift", "surroundings"), usual=False,
@@ -61,11 +63,12 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
         sentence="Puts CREST in the place of the pooling and trains with exchanged slow backgrounds.",
         pooling="trained", change=partial(ExchangeBackground), against=("offset", "drift"), measured=True,
     ),
-    # Not tried by default: each answers what speed and load change, and is tried if that moves the prediction.
+    # Not tried by default: each answers what speed and load change, and but for whiten is tried if that moves the prediction.
     "standardise": Remedy(
         sentence="Divides each channel, less its median, by its robust scale over the window, in training and in the field.",
         front=partial(Standardise), against=("offset", "gain"), usual=False, key="standardise",
     ),
+    # Tried only by name: the envelope answers what it answers, and drift, and `fitting_remedies` has few to give.
     "whiten": Remedy(
         sentence="Divides each channel by its smoothed spectrum over the window, in training and in the field.",
         front=partial(Whiten), against=("offset", "gain", "colour"), usual=False, key="whiten",
@@ -146,7 +149,9 @@ def _own(name: object, value: Any, argument: str) -> Remedy:
             f"{argument} must have new names for your own remedies, got {name!r}, which is a known one"
         )
     if isinstance(value, Remedy):
-        return value
+        # Found here: the maker of a front is another object once it was sent to a process.
+        known = [known for known, one in REMEDIES.items() if one.front is value.front is not None]
+        return replace(value, front_name=known[0]) if known and name not in REMEDIES else value
     front, change = value if isinstance(value, tuple) and len(value) == 2 else _sides(value)
     if not (isinstance(front, nn.Module | None) and (change is None or callable(change))) or front is change:
         raise ValueError(

@@ -50,6 +50,8 @@ class Remedy:
     """Whether the kept records compare it with the others: `crest report remedies`."""
     key: str | None = None
     """How the file of a study spells it; None if a study has no such remedy, as CREST is a readout there."""
+    front_name: str | None = None
+    """Of `crest.remedies.REMEDIES`, if its front is the front of a known remedy with another name. `crest.repair` finds it."""
 
     def __post_init__(self) -> None:
         if self.pooling is not None:

@@ -377,6 +377,20 @@ def gathered(
     return join_batches(found, most=most)
 
 
+def generators_of(batches: Any) -> set[torch.Generator]:
+    """Those that a loader draws from, if it has its own.
+
+    Example:
+        >>> own = torch.Generator()
+        >>> generators_of(torch.utils.data.DataLoader(torch.zeros(4, 9, 1), shuffle=True, generator=own)) == {own}
+        True
+    """
+    grouped = getattr(batches, "batch_sampler", None)
+    owners = (batches, getattr(batches, "sampler", None), grouped, getattr(grouped, "sampler", None))
+    found = (getattr(owner, "generator", None) for owner in owners)
+    return {one for one in found if isinstance(one, torch.Generator)}
+
+
 def require_in_order(batches: Any) -> None:
     """Raise a ValueError for a loader with an order of its own: what is known of each trajectory would be that of another.
 

@@ -84,7 +84,7 @@ class BatchForm:
     def stacked(self, batches: Iterable[Any], argument: str) -> Any:
         """One batch with the rows of all, in the same form: tensors, arrays and lists that have a row for each input are joined.
 
-        Shorter batches are padded with zeros if they have masks or lengths. What has no rows is the first batch's.
+        Shorter batches are padded with zeros in time, if they have masks or lengths. What has no rows is the first batch's.
 
         Example:
             >>> batches = [(torch.zeros(2, 5, 1), ["a", "b"]), (torch.ones(1, 5, 1), ["c"])]
@@ -104,18 +104,34 @@ class BatchForm:
                 raise ValueError(f"{argument} must all have the form of the first, {self.words(first)}")
         signals = input_key(first, self.keys) if isinstance(first, Mapping) else 0
         counts = [len(batch[signals]) for batch in whole]
-        if len({batch[signals].shape[1:] for batch in whole}) > 1 and not self._tells_valid(whole, argument):
-            raise ValueError(f"{argument} must have signals of one length, or masks or lengths, to be joined")
+        steps = self._differing_steps(whole, [tuple(batch[signals].shape[1:]) for batch in whole], argument)
         joined = {}
         for key in keys:
             parts = [batch[key] for batch in whole]
             loose = not isinstance(first, Mapping) or key in own
             columns = [_is_column(part, count, loose) for part, count in zip(parts, counts, strict=True)]
-            joined[key] = _end_to_end(parts, f"{argument}[...][{key!r}]") if all(columns) else parts[0]
+            joined[key] = _end_to_end(parts, steps, f"{argument}[...][{key!r}]") if all(columns) else parts[0]
         return joined if isinstance(first, Mapping) else _like(first, list(joined.values()))
 
-    def _tells_valid(self, batches: list[Any], argument: str) -> bool:
-        return all(self.parts(batch, argument).mask is not None for batch in batches)
+    def _differing_steps(
+        self, batches: list[Any], shapes: list[tuple[int, ...]], argument: str
+    ) -> list[int] | None:
+        """How many steps each batch has, None if all have the same; a ValueError if their inputs differ in anything else."""
+        axes = [axis for axis in (1, 2) if len({shape[axis - 1] for shape in shapes}) > 1]
+        if not axes:
+            return None
+        time = None if self.channels_first is None else 2 if self.channels_first else 1
+        parts = [self.parts(batch, argument) for batch in batches]
+        masked = all(one.mask is not None for one in parts)
+        other = masked and not all(_runs_along(axes[0], one) for one in parts)
+        got = " and ".join(f"(B, {', '.join(map(str, shape))})" for shape in list(dict.fromkeys(shapes))[:2])
+        if len(axes) > 1 or other or (time is not None and time != axes[0]):
+            raise ValueError(f"{argument} must hold inputs that differ in their steps alone, got {got}")
+        if not masked:
+            raise ValueError(
+                f"{argument} must have signals of one length, or masks or lengths, to be joined, got {got}"
+            )
+        return [shape[axes[0] - 1] for shape in shapes]
 
     def words(self, batch: Any) -> str:
         """What such batches are, for a message.
@@ -152,14 +168,26 @@ def _is_column(part: Any, count: int, own: bool) -> bool:
     return isinstance(part, Tensor | np.ndarray) and part.ndim > 0 and len(part) == count
 
 
-def _end_to_end(parts: list[Any], name: str) -> Any:
-    """Columns of several batches as one, shorter ones padded with zeros."""
+def _runs_along(axis: int, batch: Batch) -> bool:
+    """Whether the mask, or the lengths, of a batch may be about this axis of its inputs."""
+    size = batch.inputs.shape[axis]
+    if batch.lengths is not None:
+        return int(batch.lengths.max()) <= size
+    return batch.mask is not None and batch.mask.shape[1] == size
+
+
+def _end_to_end(parts: list[Any], steps: list[int] | None, name: str) -> Any:
+    """Columns of several batches as one, shorter ones padded with zeros: only along time, where batches have these steps."""
     first = parts[0]
     if isinstance(first, list | tuple):
         return _like(first, [one for part in parts for one in part])
     if len({part.ndim for part in parts}) > 1 or len({type(part) for part in parts}) > 1:
         raise ValueError(f"{name} must be alike in all batches, got {', '.join(map(_sort, parts))}")
-    sizes = [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
+    axes = list(zip(*(part.shape[1:] for part in parts), strict=True))
+    if any(len(set(sizes)) > 1 and list(sizes) != steps for sizes in axes):
+        one, other = list(dict.fromkeys(tuple(part.shape[1:]) for part in parts))[:2]
+        raise ValueError(f"{name} must have rows of one shape but for their steps, got {one} and {other}")
+    sizes = list(map(max, axes))
     if isinstance(first, Tensor):
         return torch.cat([_padded(part, sizes) for part in parts])
     return np.concatenate(

@@ -1,6 +1,9 @@
 """The tables of the bearings, on numbers made up."""
 
 import dataclasses
+from typing import Any
+
+import pytest
 
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.vibration import VIBRATION_EXPERIMENT
@@ -41,7 +44,8 @@ def test_a_rule_that_cannot_tell_leaves_the_model_as_it_is() -> None:
         for name, one in records.items()
     }
     there = VIBRATION_EXPERIMENT.show(Found(VIBRATION_EXPERIMENT.runs, silent, {}))
-    assert there.claims[1].measured == "; cannot tell on 5"
+    assert (there.claims[1].verdict, there.claims[1].measured) == ("partly", "no pick; cannot tell on 5")
+    assert "if it picks on no seed, this holds partly" in there.claims[1].text
     assert {row[7:10] for row in there.tables[0].rows} == {("cannot tell", "0.10 / 0.80", "1.00")}
 
 
@@ -51,6 +55,31 @@ def test_tables_show_what_there_is_so_far() -> None:
     assert [row[0] for row in there.tables[1].rows] == ["as it is", "standardise", "balanced"]
     nothing = VIBRATION_EXPERIMENT.show(Found(VIBRATION_EXPERIMENT.runs, {}, {}))
     assert nothing.tables == ()
-    assert [claim.measured for claim in nothing.claims] == [None] * 4 or nothing.claims[
-        0
-    ].verdict == "not measured"
+    assert [(claim.measured, claim.verdict) for claim in nothing.claims] == [("", "not measured")] * 4
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        {"system": "hitsm", "regime": "default", "seed": 4},
+        {"system": "hitsm", "regime": "untied", "seed": 0},
+        {"system": "cwru", "encoder": "cnn", "seed": 2},
+    ],
+)
+def test_nothing_is_judged_before_every_run_is_there(missing: dict[str, Any]) -> None:
+    found = claims(
+        VIBRATION_EXPERIMENT,
+        calm,
+        without=lambda spec: all(getattr(spec, name) == value for name, value in missing.items()),
+    )
+    assert [claim.verdict for claim in found] == ["not measured"] * 4
+
+
+def test_records_from_before_nuisances_were_exchanged_are_no_calm_models() -> None:
+    records = {spec.id: record(spec, calm) for spec in VIBRATION_EXPERIMENT.runs}
+    old = next(spec.id for spec in VIBRATION_EXPERIMENT.runs if spec.regime == "untied")
+    before = dataclasses.replace(records[old].spectral, together=None)
+    records[old] = dataclasses.replace(records[old], spectral=before)
+    there = VIBRATION_EXPERIMENT.show(Found(VIBRATION_EXPERIMENT.runs, records, {}))
+    assert [claim.verdict for claim in there.claims] == ["holds", "holds", "not measured", "holds"]
+    assert there.notes[0].startswith("1 of 53 bearing models that hold were measured before")

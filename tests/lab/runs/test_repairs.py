@@ -1,13 +1,23 @@
 """A repair as a run measures it: on trajectories with a condition that is tied to the target."""
 
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
+import crest
+from crest import ExchangeSettings
 from crest.lab.model import make_model
-from crest.lab.runs.repairs import DECLARED, measured_repair, train_further
+from crest.lab.runs import repairs
+from crest.lab.runs.record import RepairScore
+from crest.lab.runs.repairs import measured_repair, train_further
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import Schedule
+from crest.nuisances import NAMES
 from crest.recordings import Splits, Trajectories
 
 SCHEDULE = Schedule(epochs=1, batch=16)
@@ -26,9 +36,9 @@ def tied(count: int, seed: int, *, conditions: bool = True) -> Trajectories:
     )  # fmt: skip
 
 
-def splits(*, conditions: bool = True) -> Splits:
+def splits(*, conditions: bool = True, count: int = 48) -> Splits:
     return Splits(**{
-        name: tied(48, seed, conditions=conditions) for seed, name in enumerate(("train", "id", "ood"), 1000)
+        name: tied(count, seed, conditions=conditions) for seed, name in enumerate(("train", "id", "ood"), 1000)
     })  # fmt: skip
 
 
@@ -66,5 +76,70 @@ def test_training_goes_on_from_the_weights_that_are_there() -> None:
     assert float((model(x) - y).square().mean()) < before
 
 
-def test_what_is_declared_is_all_that_a_speed_changes() -> None:
-    assert set(DECLARED) == {"offset", "drift", "tones", "gain", "colour", "rate"}
+class Passes(list[Any]):
+    """Batches that count how often they are read."""
+
+    count = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.count += 1
+        return super().__iter__()
+
+
+def test_batches_are_not_read_only_to_count_them() -> None:
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(8, 1), torch.nn.Flatten(0))
+    batches = Passes([(torch.randn(4, 8, 1), torch.randn(4))] * 3)
+    train_further(model, batches, schedule=Schedule(epochs=2))
+    assert batches.count == 2
+
+
+@pytest.fixture
+def untrained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Repairs try nothing, which is quick; what repair and audit returned."""
+    found: list[Any] = []
+
+    def kept(function: Any, **options: Any) -> Any:
+        def called(*arguments: Any, **given: Any) -> Any:
+            found.append(function(*arguments, **given, **options))
+            return found[-1]
+
+        return called
+
+    monkeypatch.setattr(repairs, "repair", kept(repairs.repair, remedies=[]))
+    monkeypatch.setattr(repairs, "audit", kept(repairs.audit))
+    return found
+
+
+def measured(count: int = 48) -> RepairScore:
+    model = make_model("cnn", "mean", channels=1, seed=1000).eval()
+    return measured_repair(model, splits(count=count), SCHEDULE, 1000)
+
+
+def test_the_repair_declares_all_that_a_speed_changes_and_the_audit_what_is_never_an_event(
+    untrained: list[Any],
+) -> None:
+    measured()
+    repaired, *audits = untrained
+    assert set(repaired.before.exchange.invariant) == set(NAMES) - {"surroundings"}
+    assert {one.exchange.invariant for one in audits} == {ExchangeSettings().invariant}
+
+
+def test_the_audit_sees_every_trajectory_of_which_those_that_break_the_tie_are_counted(
+    untrained: list[Any],
+) -> None:
+    found = measured(count=132)
+    known, unknown = untrained[1:]
+    assert known.exchange.trajectories == unknown.exchange.trajectories == 132
+    assert known.tie.breaking == found.breaking
+
+
+@pytest.mark.parametrize("gap", [math.nan, None])
+def test_a_gap_is_no_perfect_score(monkeypatch: pytest.MonkeyPatch, gap: float | None) -> None:
+    def holed(*arguments: Any, **options: Any) -> Any:
+        found = crest.repair(*arguments, **options, remedies=[])
+        rows = {name: dataclasses.replace(row, field_error=gap) for name, row in found.candidates.items()}
+        return dataclasses.replace(found, candidates=rows)
+
+    monkeypatch.setattr(repairs, "repair", holed)
+    with pytest.raises(ValueError, match=r"^field error of as it is must be a finite number, got (None|nan)"):
+        measured(count=24)

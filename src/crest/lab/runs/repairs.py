@@ -2,7 +2,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sized
 from typing import Any
 
 import torch
@@ -53,8 +54,10 @@ def measured_repair(model: Model, splits: Splits, schedule: Schedule, seed: int)
         if not name.startswith("balanced")
     }
     x, y, *_ = splits.id.tensors()
+    # All of them: those that break the tie are few, and are counted below.
+    every = dataclasses.replace(settings, trajectories=len(y))
     verdicts = [
-        audit(model, (x, y), channels_first=False, conditions=conditions, exchange=settings).verdict
+        audit(model, (x, y), channels_first=False, conditions=conditions, exchange=every).verdict
         for conditions in (known[1], None)
     ]
     return RepairScore(
@@ -63,8 +66,8 @@ def measured_repair(model: Model, splits: Splits, schedule: Schedule, seed: int)
         candidates={
             name: RepairCandidate(
                 id=row.id_error,
-                ood=float(row.field_error or 0.0),
-                expected=float(row.expected_error or 0.0),
+                ood=_measured(f"field error of {name}", row.field_error),
+                expected=_measured(f"expected error of {name}", row.expected_error),
                 even=row.even_error,
                 seconds=row.seconds,
             )
@@ -82,7 +85,8 @@ def train_further(model: nn.Module, batches: Iterable[Any], *, schedule: Schedul
     optimizer = torch.optim.AdamW(
         parameters, lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
     )
-    updates = schedule.epochs * len(list(batches))
+    # Not by a pass over them if they tell it: each pass over changed batches makes every change anew.
+    updates = schedule.epochs * (len(batches) if isinstance(batches, Sized) else sum(1 for _ in batches))
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, schedule.learning_rate, total_steps=updates)
     model.train()
     for _ in range(schedule.epochs):
@@ -93,6 +97,13 @@ def train_further(model: nn.Module, batches: Iterable[Any], *, schedule: Schedul
             torch.nn.utils.clip_grad_norm_(parameters, schedule.clip)
             optimizer.step()
             cycle.step()
+
+
+def _measured(what: str, value: float | None) -> float:
+    """The value; a gap is no perfect score."""
+    if value is None or not math.isfinite(value):
+        raise ValueError(f"{what} must be a finite number, got {value}")
+    return value
 
 
 def _batches(data: Trajectories, size: int) -> list[tuple[Tensor, ...]]:
