@@ -1,6 +1,6 @@
 """Bring a trained model and data as in training; learn what its answer follows."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal
 
 import torch
@@ -19,7 +19,7 @@ from crest._cues.brief import brief_cue
 from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.exchange.ties import Conditions, condition_columns, condition_names
+from crest.exchange.ties import Columns, Conditions, condition_columns, condition_names
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
 from crest.strangers.lengths import padding_note
@@ -197,7 +197,7 @@ def _brief(batch: Batch) -> tuple[tuple[float, float] | None, list[str]]:
     return (cue.score - cue.chance, cue.interval[1] - cue.chance), []
 
 
-def _names(columns: Mapping[str, list[Hashable]], batch: Batch, notes: list[str]) -> list[Hashable]:
+def _names(columns: Columns, batch: Batch, notes: list[str]) -> list[Hashable]:
     """The condition of each trajectory that is looked at; a note tells what is only among the others."""
     if batch.targets is None:
         raise ValueError("conditions need targets in the batches, got none")

@@ -1,6 +1,5 @@
 """What the trajectories that break the tie of target and condition tell: direct evidence, and the only one of its kind."""
 
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -9,7 +8,7 @@ from torch import Tensor
 from crest._base.rng import generator
 from crest.exchange.result import AuditVerdict
 from crest.exchange.sensitivity import Interval, error_interval
-from crest.exchange.ties import ENOUGH, Tie, even_constant, tie_of, unvarying
+from crest.exchange.ties import ENOUGH, Columns, Tie, even_constant, tie_of, unvarying
 from crest.probes.errors import ErrorOf
 
 # In errors of a constant prediction. our choice: docs/choices.md#ties
@@ -90,7 +89,7 @@ class TieReading:
 
 
 def tie_reading(
-    answers: Tensor, targets: Tensor, columns: Mapping[str, list[Hashable]], error: ErrorOf, seed: int
+    answers: Tensor, targets: Tensor, columns: Columns, error: ErrorOf, seed: int
 ) -> tuple[TieReading | None, list[str]]:
     """The tie in these trajectories, with the errors on those that break it and on the others; and what conditions do not tell.
 

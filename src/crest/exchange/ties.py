@@ -15,6 +15,9 @@ from crest.probes.errors import constant_prediction
 Conditions: TypeAlias = Iterable[Any] | Tensor | npt.NDArray[Any] | Mapping[str, Iterable[Any]]
 """The condition of each trajectory, (N,), or several columns by name; a numeric column with many values is put in groups."""
 
+Columns: TypeAlias = dict[str, list[Hashable]]
+"""Conditions as `condition_columns` reads them: a list by the name of each column, "" for one without a name."""
+
 # our choice: docs/choices.md#ties
 _FEW_VALUES = 10
 _GROUPS = 5
@@ -198,7 +201,7 @@ def even_constant(
     return even_error(constant_prediction(targets, predictions, tie.even_weights), targets, tie, error)
 
 
-def condition_columns(conditions: Conditions, trajectories: int | None = None) -> dict[str, list[Hashable]]:
+def condition_columns(conditions: Conditions, trajectories: int | None = None) -> Columns:
     """Each column as a list of one hashable value for each trajectory, by its name; that of a single column without one is "".
 
     The one place where conditions are read. What comes back can be read again, also where a column was a generator, and is itself
@@ -222,7 +225,7 @@ def condition_columns(conditions: Conditions, trajectories: int | None = None) -
     return found
 
 
-def unvarying(columns: Mapping[str, list[Hashable]]) -> list[str]:
+def unvarying(columns: Columns) -> list[str]:
     """For each column that does not vary, what is wrong with it: beside others that do it is of no use, and does no harm.
 
     Example:
@@ -245,24 +248,6 @@ def condition_names(conditions: Conditions, trajectories: int) -> list[Hashable]
     """
     first, *others = condition_columns(conditions, trajectories).values()
     return [", ".join(map(str, row)) for row in zip(first, *others, strict=True)] if others else first
-
-
-def rereadable_conditions(conditions: Conditions) -> Conditions:
-    """The same conditions, with a list in the place of a column that can be read once only, such as a generator.
-
-    Example:
-        >>> rereadable_conditions({"speed": iter([600, 900]), "load": ["low", "low"]})
-        {'speed': [600, 900], 'load': ['low', 'low']}
-    """
-    if isinstance(conditions, Mapping):
-        return {name: _reread(column) for name, column in conditions.items()}
-    found: Conditions = _reread(conditions)
-    return found
-
-
-def _reread(column: Any) -> Any:
-    lists = isinstance(column, Sequence) or hasattr(column, "__array__") or not isinstance(column, Iterable)
-    return column if lists else list(column)
 
 
 def _argument(name: str) -> str:
