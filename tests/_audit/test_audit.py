@@ -598,6 +598,9 @@ def test_conditions_come_in_several_columns_and_once_only() -> None:
     assert found.tie.counts == plain.tie.counts
     assert audit(reads_speed, (x, size), conditions=iter(speed), exchange=SMALL).tie == plain.tie
     assert set(found.by_condition) == {"600, low", "900, low"}
+    told = "A condition tells nothing here: conditions['load'] must vary, got 'low' for every trajectory."
+    assert told in found.reasons
+    assert told not in plain.reasons
 
 
 @pytest.mark.parametrize(
@@ -615,10 +618,22 @@ def test_messages_about_conditions(conditions: object, message: str) -> None:
         audit(reads_size, (x, size), conditions=conditions, exchange=SMALL)
 
 
-def test_conditions_that_do_not_vary_tie_nothing() -> None:
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        (["bench"] * 64, "must vary, got 'bench'"),
+        ([f"m{one}" for one in range(64)], "a condition of its own"),
+    ],
+)
+def test_conditions_that_do_not_vary_or_never_repeat_are_told_as_such(
+    conditions: list[str], told: str
+) -> None:
     x, size, _ = by_speed()
-    found = audit(reads_size, (x, size), conditions=["bench"] * 64, exchange=SMALL)
-    assert (found.tie.tied, found.tie.breaking, found.verdict) == (False, 0, "events")
+    found = audit(reads_size, (x, size), conditions=conditions, exchange=SMALL)
+    assert (found.tie, found.verdict) == (None, "events")
+    assert sum(told in one for one in found.reasons) == 1
+    assert not any("tied" in one for one in found.reasons)
+    assert set(found.by_condition) == set(conditions)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
@@ -627,6 +642,43 @@ def test_windows_of_few_steps_are_audited_too(steps: int) -> None:
     found = audit(lambda x: x.mean((1, 2)), (x, x.mean((1, 2))), exchange=SMALL)
     assert found.exchange.varies
     assert found.verdict in ("unclear", "background")
+
+
+def slow(steps: int = 200) -> tuple[Tensor, Tensor]:
+    """A target that lives in the level, beside bursts that tell nothing of it."""
+    generator = torch.Generator().manual_seed(1002)
+    target, size = torch.randn(2, 64, generator=generator)
+    x = target[:, None] + 0.1 * torch.randn(64, steps, generator=generator)
+    x[:, steps // 2 : steps // 2 + 4] += 5 + size[:, None]
+    return x.unsqueeze(-1), target
+
+
+NOT_BRIEF = "A plain reader reads nothing of the target from what is brief alone"
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_a_constant_channel_does_not_turn_off_the_look_at_what_is_brief(more: int) -> None:
+    x, target = slow()
+    wide = torch.cat([x, *(torch.full_like(x, 3.0 * one) for one in range(more))], 2)
+    found = audit(lambda x: x[..., 0].mean(1), (wide, target), exchange=SMALL)
+    assert found.exchange.verdict == "background"
+    assert found.verdict == "unclear"
+    assert any(one.startswith(NOT_BRIEF) for one in found.reasons)
+
+
+def test_why_what_is_brief_could_not_be_looked_at_is_told() -> None:
+    x, target = slow(12)
+    found = audit(lambda x: x[..., 0].mean(1), (x, target), exchange=SMALL)
+    assert found.exchange.verdict == "background"
+    (told,) = [one for one in found.reasons if "could not be looked at" in one]
+    assert told.startswith(
+        "Whether a plain reader reads the target from what is brief alone could not be looked at: inputs must"
+    )
+    assert "16 valid steps or more in each trajectory for a spectrum, got 12" in told
+    events = audit(lambda x: x[..., 0].mean(1) - x[..., 0].median(1).values, (x, target), exchange=SMALL)
+    assert not any(
+        "could not be looked at" in one for one in events.reasons if events.exchange.verdict != "background"
+    )
 
 
 def test_constant_channels_are_audited_too() -> None:

@@ -127,7 +127,7 @@ def test_each_epoch_is_logged_as_the_exchange_test_says() -> None:
     assert fit.logger.watched() == pytest.approx([row.exchange.transient for row in rows], rel=1e-6)
     # Beside the losses of the same epoch, so that callbacks can monitor it.
     assert [{"val_loss", "crest/moved", "epoch"} <= set(row) for row in fit.logger.rows] == [True, True]
-    assert fit.callback_metrics["crest/moved"] == pytest.approx(tested.moved, rel=1e-6)
+    assert fit.callback_metrics["crest/moved"] == pytest.approx(tested.together.moved, rel=1e-6)
 
 
 def test_without_validation_the_training_epoch_is_the_end() -> None:

@@ -1,12 +1,15 @@
 """What trajectories that break a tie say: by hand, and on readers of the target and of the condition."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch import Tensor
 
 from crest._audit.tied import TieReading, tie_reading
-from crest.exchange.ties import ENOUGH
+from crest.exchange.ties import ENOUGH, condition_columns
 from crest.probes import rmse
+from crest.probes.errors import rmse_or_error_rate
 
 
 def halves(straight: int = 20, breaking: int = 3) -> tuple[Tensor, Tensor]:
@@ -19,7 +22,10 @@ def halves(straight: int = 20, breaking: int = 3) -> tuple[Tensor, Tensor]:
 
 
 def reading(answers: Tensor, targets: Tensor, conditions: object) -> TieReading:
-    return tie_reading(answers, targets, conditions, rmse, 0)
+    found, untold = tie_reading(answers, targets, condition_columns(conditions), rmse, 0)
+    assert found is not None
+    assert len(untold) == (1 if isinstance(conditions, dict) else 0)
+    return found
 
 
 def test_a_reader_of_the_target_holds_and_a_reader_of_the_condition_breaks() -> None:
@@ -51,9 +57,31 @@ def test_without_a_tie_nothing_breaks_it_and_without_a_constant_nothing_is_measu
     loose = reading(targets, targets, [1, 2] * (len(targets) // 2))
     assert not loose.tied
     assert (loose.breaking, loose.breaking_error, loose.verdict(1.0)) == (0, None, None)
-    tied = reading(*halves(), halves()[1])
-    assert tied.verdict(None) is None
-    assert tied.verdict(0.0) is None
+    targets, conditions = halves()
+    tied = reading(conditions, targets, conditions)
+    assert tied.verdict(None) == "background"
+    unknown = dataclasses.replace(tied, even_constant=None)
+    assert unknown.verdict(None) is None
+    assert unknown.verdict(0.0) is None
+
+
+def test_one_error_of_many_condemns_no_model_because_a_class_is_rare() -> None:
+    """A tenth of class 1: a constant errs by 0.1, and by 0.5 evenly. One of ten that break the tie is told wrong."""
+    targets = torch.tensor([1] * 20 + [0] * 180)
+    conditions = ["a"] * 4 + ["b"] * 16 + ["b"] * 6 + ["a"] * 174
+    told = targets.clone()
+    told[21] = 1
+    logits = torch.nn.functional.one_hot(told, 2).double()
+    found, _ = tie_reading(logits, targets, {"": conditions}, rmse_or_error_rate, 0)
+    assert found.tied
+    assert (found.breaking, found.breaking_error, found.other_error) == (10, pytest.approx(0.1), 0.0)
+    assert found.even_constant == pytest.approx(0.5)
+    assert found.verdict(0.1) != "background"
+    assert dataclasses.replace(found, breaking_interval=(0.05, 0.2)).verdict(0.1) == "events"
+    assert (
+        dataclasses.replace(found, breaking_interval=(0.05, 0.2), even_constant=None).verdict(0.1)
+        == "background"
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,5 +118,15 @@ def test_several_columns_and_the_table() -> None:
     assert head.split() == ["-1,", "low", "1,", "low"]
     assert first.split() == ["-1", "8", "(0)", "2", "(2)"]
     assert len(head) == len(first) == len(second)
-    none = reading(conditions[:8], targets[:8], conditions[:8])
-    assert none.errors == ((0.0,),)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        (["here"] * 8, "A condition tells nothing here: conditions must vary, got 'here' for every trajectory."),
+        (list("abcdefgh"), "Nothing can be said about a tie of target and condition: each of the 8 trajectories has a condition of its own."),
+    ],
+)  # fmt: skip
+def test_conditions_that_do_not_vary_or_never_repeat_have_no_tie(conditions: list[str], told: str) -> None:
+    targets = torch.arange(8) % 2.0
+    assert tie_reading(targets, targets, {"": conditions}, rmse, 0) == (None, [told])

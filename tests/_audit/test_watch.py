@@ -56,8 +56,10 @@ def test_a_row_is_what_the_exchange_test_and_the_audit_say() -> None:
         tested = crest.exchange_test(function, X.mT, targets=Y, exchange=ExchangeSettings(seed=3))
     (row,) = watch.history
     assert row.exchange == tested
-    for name in ("transient", "background", "interaction", "moved", "exchanged_error"):
+    for name in ("transient", "background", "interaction", "expected_error"):
         assert numbers[f"crest/{name}"] == getattr(tested, name)
+    assert numbers["crest/moved"] == tested.together.moved != tested.moved
+    assert tested.expected_error == tested.together.error != tested.exchanged_error
     audit = crest.audit(model, (X, Y), events=EVENTS, exchange=ExchangeSettings(seed=3))
     # The audit also asks whether the model has learnt its task, which this one has not.
     assert row.verdict == tested.verdict == audit.exchange.verdict
@@ -288,7 +290,7 @@ def test_the_history_is_printed_as_a_table() -> None:
     head, names, *rows = repr(watch).splitlines()
     assert head == "Watch of 32 trajectories, the last 10 of 12 rows"
     assert names.split() == [
-        "epoch", "transient", "background", "both", "moved", "error", "exchanged", "on", "core", "verdict",
+        "epoch", "transient", "background", "both", "moved", "error", "expected", "on", "core", "verdict",
     ]  # fmt: skip
     assert [int(row.split()[0]) for row in rows] == list(range(2, 12))
     assert f"{watch.history[-1].error:.3f}" in rows[-1]

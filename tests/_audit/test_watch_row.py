@@ -8,6 +8,7 @@ import pytest
 from crest._audit import WatchedEpoch
 from crest._audit.watch_row import AS_NUMBER
 from crest.exchange import Exchange
+from crest.exchange.sensitivity import Sensitivity
 from crest.probes import CreditMeans
 
 ALL = (0.0, 1.0)
@@ -15,6 +16,7 @@ EXCHANGE = Exchange(
     transient=0.5, background=0.25, interaction=0.25, transient_interval=ALL, background_interval=ALL,
     interaction_interval=ALL, background_alone=0.1, kind="core", trajectories=64, moved=0.75,
 )  # fmt: skip
+TOGETHER = Sensitivity(moved=0.6, moved_interval=ALL, error=1.75)
 BARE = WatchedEpoch(epoch=2, verdict="background", exchange=EXCHANGE)
 
 
@@ -26,6 +28,17 @@ def test_only_what_was_measured_is_there() -> None:
         "crest/moved": 0.75,
         "crest/verdict": -1.0,
     }
+
+
+def test_moved_and_expected_error_are_those_of_what_decides() -> None:
+    """Of the declared nuisances, by which verdict and rule go; the surroundings only decide where nothing else was measured."""
+    older = dataclasses.replace(EXCHANGE, exchanged_error=2.0)
+    both = dataclasses.replace(older, together=TOGETHER, invariant=("offset",))
+    for exchange, moved, error in ((older, 0.75, 2.0), (both, 0.6, 1.75)):
+        numbers = dataclasses.replace(BARE, exchange=exchange).to_dict("")
+        assert (numbers["moved"], numbers["expected_error"]) == (moved, error)
+        assert numbers["expected_error"] == exchange.expected_error
+        assert "exchanged_error" not in numbers
 
 
 def test_everything_has_a_name_and_is_a_float() -> None:
@@ -43,7 +56,7 @@ def test_everything_has_a_name_and_is_a_float() -> None:
     numbers = row.to_dict("")
     assert {name: numbers[name] for name in list(numbers)[5:]} == {
         "error": 1.5,
-        "exchanged_error": 2.0,
+        "expected_error": 2.0,
         "core_credit": 0.4,
         "core_chance": 0.2,
         "cie": 1.0,

@@ -48,6 +48,11 @@ def test_padding_is_not_read() -> None:
     assert brief_cue(padded, size, mask).score == pytest.approx(brief_cue(x, size).score, abs=0.02)
 
 
+def test_a_constant_channel_changes_nothing() -> None:
+    x, size, _ = bursts()
+    assert brief_cue(torch.cat([x, torch.ones_like(x)], 2), size) == brief_cue(x, size)
+
+
 def test_the_same_seed_gives_the_same_interval() -> None:
     x, size, _ = bursts()
     assert brief_cue(x, size, bootstrap=50) == brief_cue(x, size, bootstrap=50)

@@ -46,6 +46,8 @@ def with_nan() -> torch.Tensor:
         ({"conditions": ["slow"] * 7}, r"^conditions must have shape \(N,\) = \(8,\), got \(7,\)"),
         ({"groups": [1] * 8}, r"^groups must name two groups or more, got 1 for every trajectory"),
         ({"groups": [1] * 7}, r"^groups must have shape \(N,\) = \(8,\), got \(7,\)"),
+        ({"y": list("aaaabbbb"), "groups": [1, 2, 1, 2, 3, 3, 3, 3]}, r"^groups must be 2 or more of each class, got 1 of class 'b'"),
+        ({"groups": [1, 2, 3, 3] * 2}, r"^groups must be 4 or more for a target in numbers, got 3"),
         ({"groups": [None] * 8}, r"^groups must name a group for each trajectory, got None"),
         ({"mask": [10] * 8}, r"^x must have 16 valid steps or more .*, got 10"),
         ({"mask": [41] * 8}, r"^mask must have lengths in \[1, 40\], got 41"),
@@ -60,13 +62,20 @@ def test_wrong_input_is_named(changes: dict[str, Any], message: str) -> None:
         cues(**given)
 
 
-def test_signals_have_no_unit_and_keep_their_channels_in_proportion() -> None:
+def test_no_channel_has_a_unit() -> None:
     x = series().double()
-    x[..., 1] *= 0.01
     found = signals_of(1e30 * x + 5e30, None, False).signals
-    assert float(found.abs().amax()) == 1.0
-    torch.testing.assert_close(found, signals_of(x, None, False).signals, atol=1e-9, rtol=0)
-    assert float(found[..., 1].abs().amax()) < 0.05
+    assert found.abs().amax((0, 1)).tolist() == [1.0, 1.0]
+    units = torch.tensor([1e-200, 1e200], dtype=torch.float64)
+    torch.testing.assert_close(signals_of(units * x, None, False).signals, found, atol=1e-9, rtol=0)
+
+
+def test_constant_channels_are_left_out_if_that_is_asked_for() -> None:
+    x = with_constant_channel()
+    left = signals_of(x, None, False, constant_too=True).signals
+    assert torch.equal(left, signals_of(x[..., :1], None, False).signals)
+    with pytest.raises(ValueError, match=r"^x must vary, got every channel constant"):
+        signals_of(x[..., 1:], None, False, constant_too=True)
 
 
 def test_arrays_whole_numbers_and_channels_first_are_the_same_signals() -> None:

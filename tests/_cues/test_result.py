@@ -57,7 +57,7 @@ def test_a_row_is_found_by_its_name() -> None:
 def test_it_is_plain_values() -> None:
     told = json.loads(json.dumps(made().to_dict()))
     assert told["rows"][1] == {
-        "name": "colour", "score": 0.8, "interval": [0.7, 0.9], "chance": 0.0, "share": 0.8, "around": -0.1, "by_condition": 0.5,
+        "name": "colour", "score": 0.8, "interval": [0.7, 0.9], "chance": 0.0, "share": 0.8, "beats_constant": True, "around": -0.1, "by_condition": 0.5,
     }  # fmt: skip
     assert told["tie"] == {
         "targets": ["0", "1"], "conditions": ["600", "900"], "counts": [[8, 0], [0, 8]], "strength": 1.0, "tied": True, "breaking": 0,

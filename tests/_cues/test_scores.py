@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from crest._cues.readers import read
 from crest._cues.scores import Draws, Wanted, by_condition, score_of
 
 
@@ -19,10 +20,11 @@ def one_hot(classes: torch.Tensor) -> Wanted:
 
 def test_the_share_of_the_variance_is_that_of_the_formula() -> None:
     target, error = drawn(100), 0.3 * drawn(100, seed=1001)
-    value, (low, high) = score_of(Wanted(target + 1000, False), target + 1000 + error, alone(100))
+    value, (low, high), beats = score_of(Wanted(target + 1000, False), target + 1000 + error, alone(100))
     assert value == pytest.approx(float(1 - error.square().mean() / target.var(correction=0)))
     assert low < value < high
     assert high - low < 0.15
+    assert beats
 
 
 def test_worse_than_the_mean_is_negative() -> None:
@@ -50,6 +52,42 @@ def test_a_reader_of_classes_that_knows_nothing_is_at_chance() -> None:
     noise = 1e-3 * drawn(90, 3)
     assert wanted.chance == pytest.approx(1 / 3)
     assert score_of(wanted, others + noise * others, alone(90))[0] == pytest.approx(1 / 3, abs=0.15)
+
+
+@pytest.mark.parametrize("counts", [(2, 2), (3, 5), (13, 17), (18, 12), (90, 10), (7, 7, 7), (5, 11, 23, 2)])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_reader_that_sees_nothing_is_at_chance_exactly(counts: tuple[int, ...], groups: int) -> None:
+    """Rounding says which class is ahead, the same for all rows of a class: 0 or 1 as often as not."""
+    classes = torch.cat([torch.full((count,), number) for number, count in enumerate(counts)])
+    wanted = one_hot(classes)
+    # Each class is in two groups or more.
+    alone_in = torch.arange(len(classes)) if groups == 1 else torch.arange(len(classes)) % 2
+    nothing = torch.zeros(len(classes), 0, dtype=torch.float64)
+    for seen in (nothing, torch.full((len(classes), 3), 0.1, dtype=torch.float64)):
+        said = read(seen, wanted.columns, None if groups == 1 else alone_in)
+        found = score_of(wanted, said, Draws.made(alone_in.numpy(), 50, 1000))
+        assert (found.value, *found.interval) == pytest.approx((wanted.chance,) * 3)
+
+
+def test_over_all_pairs_of_counts_nothing_is_read_from_nothing() -> None:
+    nothing = {}
+    for first in range(2, 30):
+        for second in range(2, 30):
+            wanted = one_hot(torch.tensor([0] * first + [1] * second))
+            said = read(torch.zeros(first + second, 0, dtype=torch.float64), wanted.columns)
+            nothing[first, second] = score_of(wanted, said, alone(first + second, 1)).value
+    assert set(nothing.values()) == {0.5}
+
+
+@pytest.mark.parametrize(("shift", "beats"), [(0.2, True), (0.9, False)])
+def test_two_readers_of_one_accuracy_differ_in_the_squared_error(shift: float, beats: bool) -> None:
+    """Both tell three of four right; the second is as sure of the fourth."""
+    wanted, others = one_hot(torch.arange(80) % 2), torch.full((80, 2), 0.5, dtype=torch.float64)
+    told_right = torch.where(torch.arange(80) % 8 < 6, 1.0, -1.0).unsqueeze(1)
+    found = score_of(wanted, others + shift * told_right * (2 * wanted.columns - 1), alone(80))
+    assert found.value == 0.75
+    assert found.interval[0] > 0.6
+    assert found.beats_constant == beats
 
 
 def test_a_rare_class_counts_as_much_as_a_common_one() -> None:

@@ -58,6 +58,12 @@ def test_what_is_unclear_is_said_to_be() -> None:
     assert unclear == (
         "The drift alone may explain 30 % of the target, but 12 groups are too few to tell: the interval reaches chance."
     )
+    made[1] = Cue(name="drift", score=0.8, interval=(0.7, 0.9), chance=0.5, beats_constant=False)
+    (unclear,) = [one for one in told(made, None, "12 groups") if "drift" in one]
+    assert unclear.startswith(
+        "The drift alone may tell 80 % of the classes right (chance 50 %), but 12 groups"
+    )
+    assert unclear.endswith("too few to tell: the squared error is not clearly below that of a constant.")
 
 
 def test_the_surroundings_are_told_if_they_tell_more_than_their_parts() -> None:

@@ -42,8 +42,8 @@ def test_conditions_are_split_as_the_trajectories_are() -> None:
     batches = split(x, y, 16)
     found = ConditionPair.checked(list(range(40)), batches, None, BatchForm(), 3)
     kept, held = split_batches(batches, BatchForm(), 3)
-    assert found.train == torch.cat([x[:, 0, 0] for x, _ in kept]).int().tolist()
-    assert found.held_out == torch.cat([x[:, 0, 0] for x, _ in held]).int().tolist()
+    assert found.train == {"": torch.cat([x[:, 0, 0] for x, _ in kept]).int().tolist()}
+    assert found.held_out == {"": torch.cat([x[:, 0, 0] for x, _ in held]).int().tolist()}
     assert torch.equal(found.targets, torch.cat([y for _, y in kept]))
 
 
@@ -146,7 +146,7 @@ def test_a_pair_with_validation() -> None:
     x, y, names = data()
     batches = split(x, y, 16)
     found = ConditionPair.checked((names, iter(names[:16])), batches, batches[:1], BatchForm(), 3)
-    assert (found.train, found.held_out) == (names, names[:16])
+    assert (found.train, found.held_out) == ({"": names}, {"": names[:16]})
     held = BatchForm().joined(batches[:1], "validation", channels_first=False)
     assert found.ties(held)[1] is None
     assert ConditionPair.checked(None, batches, None, BatchForm(), 3) is None
@@ -157,7 +157,8 @@ def test_a_pair_with_validation() -> None:
     [
         (["a", "b"] * 19, False, r"^conditions must have shape \(N,\) = \(40,\)"),
         ({"speed": [1, 2] * 20, "load": [1]}, False, r"^conditions\['load'\] must have shape"),
-        (["a"] * 40, False, "^conditions must vary, got a alone"),
+        (["a"] * 40, False, "^conditions must vary, got 'a' for every trajectory"),
+        ([f"machine {one}" for one in range(40)], False, "^conditions must repeat, got 32 of them for 32"),
         (["a", "b"] * 20, True, "^conditions must be a pair with validation: .* got list"),
         ((["a", "b"] * 20, ["a", "b"]), True, r"^conditions must have shape \(N,\) = \(16,\)"),
         ((["a", "b"], ["a", "b"] * 8), True, r"^conditions must have shape \(N,\) = \(40,\)"),

@@ -161,7 +161,7 @@ def judged(moved: float, expected: float, even: float | None = None, width: floa
     """A candidate whose declared nuisances move it by so much, with these errors; a constant prediction has 1."""
     together = Sensitivity(moved=moved, moved_interval=(moved - width, moved + width), error=expected)
     tested = replace(of_error(0.01), together=together, invariant=DECLARED)
-    return Candidate(exchange=tested, id_error=0.1, even_error=even)
+    return Candidate(exchange=tested, id_error=0.1, even_error=even, even_constant=1.0)
 
 
 def test_the_error_with_the_declared_nuisances_exchanged_decides_and_not_that_of_the_background() -> None:
@@ -190,6 +190,30 @@ def test_the_even_error_takes_the_place_of_the_expected_one_if_every_candidate_h
     assert choose({"a": tie["a"], "b": judged(1.0, 0.8)}, keep="a").by == "exchange"
     # A constant is the measure of both errors.
     assert choose({"a": judged(0.0, 0.1, even=0.95)}).name is None
+    # That of the even error is another one, and is not compared if nobody knows it.
+    for constant, name in ((0.2, None), (2.0, "a"), (None, "a")):
+        assert choose({"a": replace(judged(0.0, 0.1, even=0.95), even_constant=constant)}).name == name
+
+
+def test_a_rare_class_is_measured_evenly_for_the_constant_too() -> None:
+    """A tenth of class 1: a constant errs by 0.1, and by 0.5 evenly over target x condition; the model errs evenly by 0.15."""
+    y = torch.zeros(400, dtype=torch.long)
+    y[:40] = 1
+    conditions = ["a"] * 8 + ["b"] * 52 + ["a"] * 340
+    wrong = y.clone()
+    for some in (slice(0, 2), slice(10, 14), slice(40, 43), slice(100, 120)):
+        wrong[some] = 1 - wrong[some]
+    x = torch.randn(400, 40, 1, generator=torch.Generator().manual_seed(1000))
+    x[:, 0, 0], x[:, 20, 0] = wrong.float(), x[:, 20, 0] + 5 * y
+    candidates = {
+        "good": (lambda x: torch.stack([1 - x[:, 0, 0], x[:, 0, 0]], 1), 0.07),
+        "constant": (lambda x: torch.tensor([[1.0, 0.0]]).expand(len(x), 2), 0.1),
+    }
+    found = choose(candidates, x, targets=y, conditions=conditions)
+    assert (found.name, found.by) == ("good", "conditions")
+    assert found.candidates["good"].exchange.constant_error == pytest.approx(0.1, abs=0.05)
+    assert found.candidates["constant"].even_error == pytest.approx(0.5)
+    assert not found.candidates["constant"].better
 
 
 def tied(count: int = 96) -> tuple[Tensor, Tensor, list[str]]:
@@ -212,6 +236,16 @@ def test_four_trajectories_that_break_a_tie_decide(straight: int, by: str) -> No
     again = choose(candidates, x, targets=y, conditions=columns, exchange=SMALL)
     assert again.candidates["level"].even_error == found.candidates["level"].even_error
     assert set(again.candidates["level"].condition_errors) == {"high, here", "low, here"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [(["here"] * 96, "must vary, got 'here'"), ([f"m{one}" for one in range(96)], "must repeat, got 96")],
+)
+def test_conditions_that_tell_nothing_are_refused(conditions: list[str], message: str) -> None:
+    x, y, _ = tied()
+    with pytest.raises(ValueError, match=f"^conditions {message}"):
+        choose({"event": (event, 0.1)}, x, targets=y, conditions=conditions, exchange=SMALL)
 
 
 def test_candidates_tested_with_other_nuisances_are_refused() -> None:

@@ -103,14 +103,14 @@ def test_one_name_means_one_number_in_every_door(default: bool) -> None:
     )
     numbers = {
         "audit": audited.exchange.exchanged_error,
-        "watch": watched["crest/exchanged_error"],
+        "watch": watch.history[0].exchange.exchanged_error,
         "repair": repaired.before.exchange.exchanged_error,
         "choose": chosen.candidates["it"].exchange.exchanged_error,
     }
     for door, number in numbers.items():
         assert number == pytest.approx(direct.exchanged_error, rel=1e-6), door
     for number in (
-        audited.expected_error, repaired.before.expected_error, chosen.candidates["it"].exchange.expected_error,
+        audited.expected_error, watched["crest/expected_error"], repaired.before.expected_error, chosen.candidates["it"].exchange.expected_error,
     ):  # fmt: skip
         assert number == pytest.approx(direct.together.error, rel=1e-6)
     assert audited.exchange.transient == pytest.approx(watched["crest/transient"], rel=1e-6)

@@ -1,5 +1,7 @@
 """Ties of target and condition, by hand: how strong they are, what breaks them, and errors averaged evenly."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -8,12 +10,16 @@ from torch import Tensor
 from crest.exchange.ties import (
     ENOUGH,
     TIED,
+    condition_columns,
     condition_names,
     decides,
+    even_constant,
     even_error,
-    rereadable_conditions,
+    telling_tie,
     tie_of,
+    unvarying,
 )
+from crest.probes.errors import constant_prediction, rmse_or_error_rate
 
 
 def halves(straight: int, breaking: int) -> tuple[Tensor, list[str]]:
@@ -89,6 +95,22 @@ def test_an_even_error_counts_a_rare_pair_as_much_as_a_frequent_one() -> None:
     assert even_error(targets.double(), targets, tie, wrong) == 0.0
 
 
+@pytest.mark.parametrize(("rare", "plain"), [(50, 0.5), (10, 0.1), (2, 0.02)])
+def test_a_constant_errs_evenly_however_rare_a_class_is(rare: int, plain: float) -> None:
+    targets = torch.tensor([1] * rare + [0] * (100 - rare))
+    tie = tie_of(targets, ["a", "b"] * 50)
+    logits = torch.zeros(100, 2)
+    assert float(rmse_or_error_rate(constant_prediction(targets, logits), targets)) == pytest.approx(plain)
+    assert even_constant(logits, targets, tie, rmse_or_error_rate) == pytest.approx(0.5)
+
+
+def test_the_best_constant_is_that_of_even_pairs() -> None:
+    """The common class is in one pair and the rare one in three: evenly, the rare one is the better constant."""
+    targets = torch.tensor([0] * 70 + [1] * 30)
+    tie = tie_of(targets, ["a"] * 70 + ["a", "b", "c"] * 10)
+    assert even_constant(torch.zeros(100, 2), targets, tie, rmse_or_error_rate) == pytest.approx(0.25)
+
+
 def test_many_numbers_are_put_in_groups_of_the_same_size() -> None:
     numbers = torch.linspace(0, 1, 100)
     tie = tie_of(numbers, numbers)
@@ -104,8 +126,45 @@ def test_many_numbers_are_put_in_groups_of_the_same_size() -> None:
 def test_groups_of_a_column_that_is_mostly_one_number_keep_their_order() -> None:
     column = [0.0] * 50 + list(range(1, 15))
     tie = tie_of(torch.arange(64) % 2, column)
-    assert int(tie.counts.sum()) == 64
+    assert tie.conditions == ("0", "1 to 14")
+    assert tie.counts.sum(0).tolist() == [50, 14]
     assert tie.columns.tolist() == sorted(tie.columns.tolist())
+
+
+def test_a_frequent_number_between_others_is_a_group_of_its_own() -> None:
+    column = torch.cat([torch.linspace(-2, -1, 30), torch.zeros(40), torch.linspace(1, 2, 30)])
+    tie = tie_of(column, column)
+    assert tie.targets[2] == "0"
+    assert tie.counts.diagonal().tolist() == [20, 10, 40, 10, 20]
+    assert tie.strength == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("zeros", [0, 10, 21, 40, 60, 75, 85])
+@pytest.mark.parametrize("at", [-1.0, 0.37, 2.0])
+def test_no_group_is_empty_however_frequent_one_number_is(zeros: int, at: float) -> None:
+    numbers = torch.cat([torch.full((zeros,), at), torch.linspace(0, 1, 100 - zeros)])
+    tie = tie_of(numbers, numbers)
+    assert int(tie.counts.sum(1).min()) > 0
+    assert len(tie.targets) == len(set(tie.targets))
+    ordered = tie.rows[numbers.argsort(stable=True)]
+    assert ordered.tolist() == sorted(ordered.tolist())
+    assert tie.strength == pytest.approx(1.0)
+    if zeros > 20:
+        assert len(set(numbers[tie.rows == tie.rows[0]].tolist())) == 1
+
+
+def test_a_target_that_is_mostly_zero_is_tied_as_its_two_values_are() -> None:
+    target = torch.cat([torch.zeros(75), torch.linspace(1, 2, 25)])
+    conditions = ["abc"[number % 3] for number in range(75)] + ["de"[number % 2] for number in range(25)]
+    tie = tie_of(target, conditions)
+    assert tie.targets == ("0", "1 to 2")
+    assert tie.strength == tie_of(target > 0, conditions).strength > 0.95
+
+
+def test_a_target_that_nothing_has_does_not_lower_the_strength() -> None:
+    tie = tie_of(*halves(20, 0))
+    wider = dataclasses.replace(tie, targets=(*tie.targets, "none"), conditions=(*tie.conditions, "none"))
+    assert wider.strength == tie.strength
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array, torch.tensor, iter])
@@ -139,12 +198,32 @@ def test_it_prints_counts() -> None:
     ]
 
 
-def test_what_can_be_read_once_is_made_a_list_and_the_rest_is_left() -> None:
-    given = torch.arange(3)
-    assert rereadable_conditions(given) is given
-    assert rereadable_conditions(one for one in "ab") == ["a", "b"]
-    assert rereadable_conditions({"a": map(str, [1, 2]), "b": (1, 2)}) == {"a": ["1", "2"], "b": (1, 2)}
-    assert rereadable_conditions("bench") == "bench"
+def test_columns_can_be_read_again_and_given_again() -> None:
+    found = condition_columns({"a": map(str, [1, 2]), "b": (1, 2), 3: torch.arange(2)})
+    assert found == {"a": ["1", "2"], "b": [1, 2], "3": [0, 1]}
+    assert condition_columns(found, 2) == found
+    alone = condition_columns(one for one in "ab")
+    assert alone == {"": ["a", "b"]}
+    assert condition_names(alone, 2) == ["a", "b"]
+    with pytest.raises(ValueError, match=r"^conditions\['b'\] must have shape \(N,\) = \(3,\), got \(2,\)"):
+        condition_columns({"a": [1, 2, 3], "b": [1, 2]})
+
+
+def test_conditions_must_tell_something() -> None:
+    targets = torch.arange(6) % 2
+    assert telling_tie(targets, [1, 1, 1, 2, 2, 2]).conditions == ("1", "2")
+    # Many numbers repeat as groups.
+    assert telling_tie(torch.arange(20) % 2, torch.linspace(0, 1, 20)).repeats
+    # Beside one that varies, a column that does not is of no use and does no harm.
+    columns = {"speed": [1, 2] * 3, "load": [3] * 6}
+    assert telling_tie(targets, columns).conditions == ("1, 3", "2, 3")
+    assert unvarying(columns) == ["conditions['load'] must vary, got 3 for every trajectory"]
+    with pytest.raises(ValueError, match=r"^conditions must vary, got 'a' for every trajectory"):
+        telling_tie(targets, ["a"] * 6)
+    with pytest.raises(ValueError, match=r"^conditions must repeat, got 6 of them for 6 trajectories"):
+        telling_tie(targets, list("abcdef"))
+    with pytest.raises(ValueError, match=r"^conditions\['load'\] must vary, got 3 for every trajectory"):
+        telling_tie(targets, {"load": [3] * 6, "place": ["here"] * 6})
 
 
 @pytest.mark.parametrize(

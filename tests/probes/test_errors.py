@@ -7,7 +7,14 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 
-from crest.probes.errors import as_numbers_note, error_rate, macro_f1, rmse, rmse_or_error_rate
+from crest.probes.errors import (
+    as_numbers_note,
+    constant_prediction,
+    error_rate,
+    macro_f1,
+    rmse,
+    rmse_or_error_rate,
+)
 
 
 def test_numbers_are_compared_by_their_root_mean_square() -> None:
@@ -102,3 +109,14 @@ def test_an_error_that_fits_is_finite_though_its_square_does_not_fit(size: float
     torch.testing.assert_close(found, torch.tensor(size, dtype=dtype))
     assert rmse(torch.zeros(2), torch.tensor([0.0, torch.inf])).isinf()
     assert rmse(torch.zeros(2), torch.tensor([0.0, torch.nan])).isnan()
+
+
+@pytest.mark.parametrize("weights", [None, torch.tensor([1.0, 1.0, 1.0, 5.0])])
+def test_a_constant_is_the_mean_or_the_most_frequent_class(weights: Tensor | None) -> None:
+    targets = torch.tensor([2, 2, 0, 1])
+    numbers = constant_prediction(targets, torch.zeros(4, 1), weights)
+    assert numbers.tolist() == pytest.approx([1.25 if weights is None else 9 / 8] * 4)
+    logits = constant_prediction(targets, torch.zeros(4, 3), weights)
+    assert logits.argmax(1).tolist() == [2 if weights is None else 1] * 4
+    with pytest.raises(ValueError, match=r"^targets must be classes from 0 to 1, .* got 0 to 2"):
+        constant_prediction(targets, torch.zeros(4, 2), weights)

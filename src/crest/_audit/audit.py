@@ -1,9 +1,8 @@
 """Bring a trained model and data as in training; learn what its answer follows."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -20,7 +19,7 @@ from crest._cues.brief import brief_cue
 from crest.exchange.conditions import errors_by_condition
 from crest.exchange.measurement import exchange_test
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.exchange.ties import Conditions, condition_names, rereadable_conditions
+from crest.exchange.ties import Columns, Conditions, condition_columns, condition_names
 from crest.probes.asking import require_callable
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
@@ -87,7 +86,7 @@ def audit(
     settings = settings_of(exchange, invariant)
     if events is not None or conditions is not None:
         require_in_order(batches)
-    conditions = None if conditions is None else rereadable_conditions(conditions)
+    columns = None if conditions is None else condition_columns(conditions)
     given = gathered(batches, settings.trajectories, keys, channels_first=channels_first)
     if len(given) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
@@ -100,7 +99,7 @@ def audit(
         notes += as_numbers_note(error, answers, batch.targets)
         notes += padding_note(batch.signals, batch.mask)
         known = known_events(events, batch, notes)
-        names = _names(conditions, batch, notes)
+        names = None if columns is None else _names(columns, batch, notes)
         tested = exchange_test(
             stranger, batch.signals, mask=batch.mask, targets=batch.targets, error=error, exchange=settings
         )
@@ -122,16 +121,16 @@ def audit(
     sharp = sharp_share(batch.signals, batch.valid)
     on_core = None if read is None else read.means_on(core.cpu())
     mistaken = None if batch.targets is None else float(error(answers, batch.targets))
-    tie = None
-    if conditions is not None and batch.targets is not None:
-        tie = tie_reading(
-            answers.cpu(), batch.targets.cpu(), _first_rows(conditions, len(batch)), error, settings.seed
-        )
+    tie, untold = None, list[str]()
+    if columns is not None and batch.targets is not None:
+        first = {name: column[: len(batch)] for name, column in columns.items()}
+        tie, untold = tie_reading(answers.cpu(), batch.targets.cpu(), first, error, settings.seed)
+    brief, unasked = _brief(batch) if tested.verdict == "background" else (None, [])
     finding = found(
         Evidence(
             exchange=tested,
             sharp=sharp,
-            brief=_brief(batch) if tested.verdict == "background" else None,
+            brief=brief,
             core_credit=on_core,
             deletion=gone,
             tie=tie,
@@ -145,7 +144,7 @@ def audit(
     classes = _classes(answers, batch.targets)
     return Audit(
         verdict=finding.verdict,
-        reasons=finding.reasons,
+        reasons=(*finding.reasons, *untold, *unasked),
         advice=finding.advice,
         trajectories=len(batch.signals),
         exchange=tested,
@@ -174,46 +173,34 @@ def _classes(predictions: Tensor, targets: Tensor | None) -> tuple[str, ...]:
     return tuple(map(str, range(outputs)))
 
 
-def _brief(batch: Batch) -> tuple[float, float] | None:
-    """How far above chance a plain reader reads the targets from what is brief alone, and the upper end of that; None without."""
+def _brief(batch: Batch) -> tuple[tuple[float, float] | None, list[str]]:
+    """How far above chance a plain reader reads the targets from what is brief alone, and the upper end of that.
+
+    None without targets, and if the reader refuses these trajectories: the premise is then not looked at, and a sentence says why.
+    """
     if batch.targets is None:
-        return None
+        return None, []
     try:
         cue = brief_cue(
             batch.signals.cpu(), batch.targets.cpu(), batch.mask if batch.mask is None else batch.mask.cpu()
         )
-    except ValueError:
-        # Windows too short for the reader, or targets that do not vary: nobody can ask.
-        return None
-    return cue.score - cue.chance, cue.interval[1] - cue.chance
+    except ValueError as refused:
+        # In the words of `crest.cues`, which calls them x and y.
+        rule = str(refused)
+        for short, name in (("x ", "inputs "), ("y ", "targets ")):
+            rule = name + rule.removeprefix(short) if rule.startswith(short) else rule
+        return None, [
+            f"Whether a plain reader reads the target from what is brief alone could not be looked at: {rule}."
+        ]
+    return (cue.score - cue.chance, cue.interval[1] - cue.chance), []
 
 
-def _first_rows(conditions: Conditions, count: int) -> Conditions:
-    """The conditions of the first trajectories."""
-    if isinstance(conditions, Mapping):
-        return {str(name): _listed(column)[:count] for name, column in conditions.items()}
-    rows: Conditions = _listed(conditions)[:count]
-    return rows
-
-
-def _listed(column: Any) -> Any:
-    return column.tolist() if isinstance(column, Tensor | np.ndarray) and column.ndim == 1 else column
-
-
-def _names(conditions: Conditions | None, batch: Batch, notes: list[str]) -> list[Hashable] | None:
-    if conditions is None:
-        return None
+def _names(columns: Columns, batch: Batch, notes: list[str]) -> list[Hashable]:
+    """The condition of each trajectory that is looked at; a note tells what is only among the others."""
     if batch.targets is None:
         raise ValueError("conditions need targets in the batches, got none")
-    columns = conditions.values() if isinstance(conditions, Mapping) else [conditions]
-    # A tensor without axes says that it can be iterated, and cannot; what is wrong with it is told below.
-    lengths = {
-        len(list(column))
-        for column in columns
-        if isinstance(column, Iterable) and getattr(column, "shape", None) != ()
-    }
-    count, given = len(batch), max(lengths, default=0)
-    names = condition_names(conditions, given)
+    count, given = len(batch), len(next(iter(columns.values())))
+    names = condition_names(columns, given)
     if given < count:
         raise ValueError(f"conditions must name one of each of {count} trajectories, got {given}")
     if unseen := dict.fromkeys(name for name in names[count:] if name not in set(names[:count])):

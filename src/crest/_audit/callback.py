@@ -39,7 +39,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
     A row is measured and logged at the end of each validation in an epoch that `every` asks for, the sanity check aside; in an
     epoch without validation, when the training epoch ends. Where the validation loader is watched, epochs before the first
     validation can be without a row, since Lightning has not made the loader yet. So checkpoints and early stopping can monitor
-    `crest/moved` or `crest/exchanged_error`. Each process of a distributed training measures what its own loader gives, and
+    what decides in audit and rule, `crest/moved` or `crest/expected_error`. Each process of a distributed training measures what its own loader gives, and
     the mean is logged.
 
     Args:
@@ -49,7 +49,8 @@ class LightningWatch(_Callback):  # type: ignore[misc]
             the module's own `forward` that gives the predictions.
         every: as in `crest.Watch`.
         prefix: as in `crest.Watch`. Each of several callbacks needs its own.
-        **options: every other argument of `crest.Watch`, passed on as it is.
+        **options: every other argument of `crest.Watch`, passed on as it is; `exchange=crest.ExchangeSettings(invariant=...)` says
+            what the prediction must not depend on.
 
     Attributes:
         watch: the `crest.Watch`, with its history; None before training starts.

@@ -8,7 +8,7 @@ from torch import Tensor
 from crest._base.rng import generator
 from crest.exchange.result import AuditVerdict
 from crest.exchange.sensitivity import Interval, error_interval
-from crest.exchange.ties import ENOUGH, Conditions, Tie, tie_of
+from crest.exchange.ties import ENOUGH, Columns, Tie, even_constant, tie_of, unvarying
 from crest.probes.errors import ErrorOf
 
 # In errors of a constant prediction. our choice: docs/choices.md#ties
@@ -40,9 +40,18 @@ class TieReading:
     """95 % of the bootstrap, over trajectories."""
     other_error: float | None = None
     """The error on the others."""
+    even_constant: float | None = None
+    """The error of a constant prediction, averaged evenly over target x condition: the measure of how far the two errors part."""
 
     def verdict(self, constant_error: float | None) -> AuditVerdict | None:
-        """What the trajectories that break the tie say, in place of any exchange; None if they are too few."""
+        """What the trajectories that break the tie say, in place of any exchange; None if they are too few.
+
+        Args:
+            constant_error: of a constant prediction over all trajectories, if `even_constant` is not known. Where a target is rare
+                it is small, and one error of many would count as far above the others.
+        """
+        if self.even_constant is not None:
+            constant_error = self.even_constant
         if self.breaking < ENOUGH or self.breaking_error is None or self.breaking_interval is None:
             return None
         if self.other_error is None or not constant_error:
@@ -80,18 +89,31 @@ class TieReading:
 
 
 def tie_reading(
-    answers: Tensor, targets: Tensor, conditions: Conditions, error: ErrorOf, seed: int
-) -> TieReading:
-    """The tie in these trajectories, and the errors on those that break it and on the others.
+    answers: Tensor, targets: Tensor, columns: Columns, error: ErrorOf, seed: int
+) -> tuple[TieReading | None, list[str]]:
+    """The tie in these trajectories, with the errors on those that break it and on the others; and what conditions do not tell.
+
+    There is no tie to read if conditions do not vary, or never repeat. An audit looks at some trajectories, and elsewhere they may: so
+    that is told, and is no error.
 
     Args:
         answers: the model's predictions.
         targets: (N,).
-        conditions: of each trajectory, one column or several.
+        columns: the conditions of each trajectory, by name.
         error: from predictions and targets to one number.
         seed: of the bootstrap.
     """
-    tie = tie_of(targets, conditions)
+    untold = [f"A condition tells nothing here: {words}." for words in unvarying(columns)]
+    tie = tie_of(targets, columns)
+    if len(tie.conditions) < 2:
+        return None, untold
+    if not tie.repeats:
+        alone = f"each of the {len(targets)} trajectories has a condition of its own"
+        return None, [*untold, f"Nothing can be said about a tie of target and condition: {alone}."]
+    return _reading(tie, answers, targets, error, seed), untold
+
+
+def _reading(tie: Tie, answers: Tensor, targets: Tensor, error: ErrorOf, seed: int) -> TieReading:
     breaking = tie.breaking if tie.tied else torch.zeros(len(targets), dtype=torch.bool)
     reading = TieReading(
         strength=tie.strength,
@@ -114,6 +136,7 @@ def tie_reading(
             answers[breaking], targets[breaking], rows, value=found, error=error, numbers=numbers
         ),
         other_error=float(error(answers[~breaking], targets[~breaking])),
+        even_constant=even_constant(answers, targets, tie, error),
     )
 
 

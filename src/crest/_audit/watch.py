@@ -50,7 +50,8 @@ class Watch:
         keys: as in `crest.audit`.
         answer: as in `crest.audit`.
         error: from predictions and targets to one number, as in `crest.audit`.
-        exchange: how the exchange test is done, and how many trajectories are looked at: the first ones; no batch after
+        exchange: how the exchange test is done, what is declared, `crest.ExchangeSettings(invariant=...)`, in the place of the
+            argument that `crest.audit` has for it, and how many trajectories are looked at: the first ones; no batch after
             them is read. A row takes about `block` + 12 predictions for each, so fewer trajectories make it cheaper.
         prefix: in front of each name that is returned, so that several watches can share a logger.
 
@@ -74,9 +75,9 @@ class Watch:
         >>> watch
         Watch of 64 trajectories
           epoch  transient  background   both  moved  verdict
-              0      0.806       0.194  0.000  0.682  background
-              1      0.943       0.057  0.000  0.359  unclear
-              2      0.985       0.015  0.000  0.180  events
+              0      0.806       0.194  0.000  0.704  background
+              1      0.943       0.057  0.000  0.371  events
+              2      0.985       0.015  0.000  0.186  events
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class Watch:
     def __call__(self, epoch: int) -> dict[str, float]:
         """Add a row to the history, and return its numbers by name; nothing for an epoch that has no row.
 
-        `crest/transient`, `crest/moved` and so on: `WatchedEpoch.to_dict` lists them.
+        `crest/moved`, `crest/expected_error` and so on: `WatchedEpoch.to_dict` lists them.
 
         Args:
             epoch: which one has ended, from 0.

@@ -17,7 +17,7 @@ class WatchedEpoch:
     verdict: AuditVerdict
     """"events", "background" or "unclear": that of the exchange test. Its premises are asked by `crest.audit` alone."""
     exchange: Exchange
-    """What the predictions follow when backgrounds are exchanged."""
+    """What moves the predictions when the declared nuisances are exchanged, and what they follow when the surroundings are."""
     error: float | None = None
     """On the watched trajectories as they are; None without targets."""
     core_credit: float | None = None
@@ -30,9 +30,11 @@ class WatchedEpoch:
     def to_dict(self, prefix: str = "crest/") -> dict[str, float]:
         """The numbers by name, as any logger takes them.
 
-        Always: `transient`, `background` and `interaction`, the shares; `moved`; and `verdict`, which is 1 for events, 0
-        for unclear and -1 for background. With targets: `error` and `exchanged_error`. Where the model was looked into:
-        `core_credit` and `core_chance`. With events: `cie`, `precision`, `ecm` and `chance`.
+        Always: `moved`, by how many standard deviations the declared nuisances move the predictions, which decides; `transient`,
+        `background` and `interaction`, the shares with the surroundings exchanged; and `verdict`, which is 1 for events, 0
+        for unclear and -1 for background. With targets: `error` and `expected_error`, the error with the declared nuisances
+        exchanged, by which `crest.choose` chooses. Where the model was looked into: `core_credit` and `core_chance`. With
+        events: `cie`, `precision`, `ecm` and `chance`.
 
         Args:
             prefix: in front of each name.
@@ -46,14 +48,15 @@ class WatchedEpoch:
             {'transient': 0.5, 'background': 0.5, 'interaction': 0.0, 'moved': 1.0, 'verdict': 0.0}
         """
         tested, credit = self.exchange, self.credit
+        decides = tested.moved if tested.together is None else tested.together.moved
         found = {
             "transient": tested.transient,
             "background": tested.background,
             "interaction": tested.interaction,
-            "moved": tested.moved,
+            "moved": decides,
             "verdict": AS_NUMBER[self.verdict],
             "error": self.error,
-            "exchanged_error": tested.exchanged_error,
+            "expected_error": tested.expected_error,
             "core_credit": self.core_credit,
             "core_chance": self.core_chance,
             "cie": None if credit is None else credit.cie,

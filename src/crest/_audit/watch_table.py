@@ -11,7 +11,7 @@ _HEADINGS = {
     "interaction": "both",
     "moved": "moved",
     "error": "error",
-    "exchanged_error": "exchanged",
+    "expected_error": "expected",
     "core_credit": "on core",
     "cie": "CiE@1",
     "precision": "Prec@|E|",

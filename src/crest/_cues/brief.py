@@ -16,7 +16,7 @@ def brief_cue(x: Tensor, y: Any, mask: Tensor | None = None, *, bootstrap: int =
     """The row "core" of `crest.cues`, by itself.
 
     Args:
-        x: signals (N, T, C).
+        x: signals (N, T, C); channels that do not vary are left out.
         y: targets (N,).
         mask: valid steps (N, T).
         bootstrap: how many samples the interval comes from.
@@ -31,9 +31,15 @@ def brief_cue(x: Tensor, y: Any, mask: Tensor | None = None, *, bootstrap: int =
         >>> brief_cue(x, size).score > 0.9
         True
     """
-    rows = signals_of(x, mask, False)
+    rows = signals_of(x, mask, False, constant_too=True)
     targets = targets_of(y, len(x), None)
     vectors = widened(readings_of(rows, ("core",))["core"], seed)
     draws = Draws.made(np.arange(len(x)), bootstrap, seed)
-    score, interval = score_of(targets.wanted, read(vectors, targets.wanted.columns, None), draws)
-    return Cue(name="core", score=score, interval=interval, chance=targets.wanted.chance)
+    score = score_of(targets.wanted, read(vectors, targets.wanted.columns, None), draws)
+    return Cue(
+        name="core",
+        score=score.value,
+        interval=score.interval,
+        chance=targets.wanted.chance,
+        beats_constant=score.beats_constant,
+    )

@@ -10,10 +10,17 @@ from torch import Tensor
 
 from crest._base.arguments import require
 from crest._base.doors import door_leaving
-from crest._cues.inputs import SignalRows, groups_of, signals_of, targets_of, tie_with
+from crest._cues.inputs import (
+    SignalRows,
+    groups_of,
+    require_enough_groups,
+    signals_of,
+    targets_of,
+    tie_with,
+)
 from crest._cues.readers import read, widened
 from crest._cues.result import Cue, Cues
-from crest._cues.scores import Draws, by_condition, score_of
+from crest._cues.scores import CueScore, Draws, by_condition, score_of
 from crest._cues.sentences import NUISANCES, told
 from crest.exchange.ties import Conditions
 from crest.nuisances import SeparatedSignals
@@ -49,7 +56,7 @@ def cues(
         y: targets (N,). Text, booleans and whole numbers with up to 20 values are classes.
         conditions: the operating condition of each trajectory (N,), or several columns by name.
         groups: (N,), such as patients or machines: each is left out as a whole. Give it if several windows are of one recording,
-            which a reader may otherwise recognise by its neighbours.
+            which a reader may otherwise recognise by its neighbours. Two or more of each class, four or more for numbers.
         mask: valid steps (N, T), or the length of each trajectory (N,).
         classes: whether y are classes. Default: found out.
         channels_first: whether x is (N, C, T).
@@ -70,7 +77,10 @@ def cues(
     trajectories = len(rows.signals)
     targets = targets_of(y, trajectories, classes)
     tie = None if conditions is None else tie_with(targets, conditions)
-    left = None if groups is None else groups_of(groups, trajectories)
+    left = None
+    if groups is not None:
+        left = groups_of(groups, trajectories)
+        require_enough_groups(left, targets)
     alone = np.arange(trajectories) if left is None else left.numpy()
     draws = Draws.made(alone, bootstrap, seed)
 
@@ -81,20 +91,21 @@ def cues(
     if tie is not None:
         vectors["condition"] = torch.nn.functional.one_hot(tie.columns).to(torch.float64)
 
-    def measured(name: str) -> tuple[float, tuple[float, float]]:
+    def measured(name: str) -> CueScore:
         return score_of(targets.wanted, read(vectors[name], targets.wanted.columns, left), draws)
 
     found = []
     for name in (*NUISANCES, "surroundings", "core", "all", *(() if tie is None else ("condition",))):
-        value, interval = measured(name)
+        score = measured(name)
         around = f"{name} around"
         found.append(
             Cue(
                 name=name,
-                score=value,
-                interval=interval,
+                score=score.value,
+                interval=score.interval,
                 chance=targets.wanted.chance,
-                around=measured(around)[0] if around in vectors else None,
+                beats_constant=score.beats_constant,
+                around=measured(around).value if around in vectors else None,
                 by_condition=None
                 if tie is None or name not in numbers
                 else by_condition(numbers[name], tie.columns),

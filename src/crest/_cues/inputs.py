@@ -1,7 +1,6 @@
 """What `crest.cues` is given, checked and brought to one form."""
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,24 +11,33 @@ from torch import Tensor
 from crest._base.arguments import require_shape
 from crest._base.tensors import as_flags, as_tensor, require_finite
 from crest._cues.scores import Wanted
-from crest.exchange.ties import Conditions, Tie, condition_names, tie_of
+from crest.exchange.ties import Conditions, Tie, condition_columns, condition_names, telling_tie, unvarying
 
 # our choice: docs/choices.md#cues
 _LEAST_ROWS = 4
 _LEAST_STEPS = 16
 _FEW_CLASSES = 20
+_LEAST_OF_A_CLASS = 2
+_LEAST_GROUPS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class SignalRows:
-    """Signals (N, T, C) around their mean, with a largest value of 1, and their valid steps."""
+    """Signals (N, T, C) around the mean of each channel, each with a largest value of 1, and their valid steps."""
 
     signals: Tensor
     mask: Tensor | None
 
 
-def signals_of(x: Any, mask: Any, channels_first: bool) -> SignalRows:
-    """The signals, if something can be read from them; a ValueError that names the argument if not."""
+def signals_of(x: Any, mask: Any, channels_first: bool, *, constant_too: bool = False) -> SignalRows:
+    """The signals, if something can be read from them; a ValueError that names the argument if not.
+
+    Args:
+        x: signals (N, T, C), or (N, C, T).
+        mask: valid steps (N, T), or lengths (N,).
+        channels_first: whether x is (N, C, T).
+        constant_too: whether channels that do not vary are left out, and not refused.
+    """
     values = as_tensor("x", x)
     letters = "(N, C, T)" if channels_first else "(N, T, C)"
     if values is None:
@@ -53,7 +61,7 @@ def signals_of(x: Any, mask: Any, channels_first: bool) -> SignalRows:
         raise ValueError(
             f"x must have {_LEAST_STEPS} valid steps or more in each trajectory for a spectrum, got {int(counts.min())} in trajectory {int(counts.argmin())}{hint}"
         )
-    return SignalRows(_scaled(values, valid), valid)
+    return SignalRows(_scaled(values, valid, constant_too), valid)
 
 
 def _mask_of(mask: Any, values: Tensor) -> Tensor | None:
@@ -74,10 +82,10 @@ def _mask_of(mask: Any, values: Tensor) -> Tensor | None:
     return None if bool(flags.all()) else flags
 
 
-def _scaled(values: Tensor, valid: Tensor | None) -> Tensor:
-    """The signals around the mean of each channel, over the largest value of all; readings have no unit then.
+def _scaled(values: Tensor, valid: Tensor | None, constant_too: bool) -> Tensor:
+    """Each channel around its mean, over its largest value: readings have no unit then, and a channel in small units is seen.
 
-    One scale for all channels, since the core is found in all of them together.
+    The core is found in all channels together, and sees no units either: their transience is.
     """
     # Only float64 has digits to lose here.
     wide = values.to(torch.float64)
@@ -85,18 +93,21 @@ def _scaled(values: Tensor, valid: Tensor | None) -> Tensor:
     if flags is not None:
         wide = wide.masked_fill(~flags, 0.0)
     # A first division: the sum of large numbers would overflow.
-    peak = wide.abs().amax().clamp(min=torch.finfo(torch.float64).tiny)
-    wide = wide / peak
+    wide = wide / wide.abs().amax((0, 1)).clamp(min=torch.finfo(torch.float64).tiny)
     steps = wide[..., 0].numel() if flags is None else int(flags.sum())
     wide = wide - wide.sum((0, 1)) / steps
     if flags is not None:
         wide = wide.masked_fill(~flags, 0.0)
     reach = wide.abs().amax((0, 1))
-    for channel, size in enumerate(reach.tolist()):
-        # float32 has seven digits; what a constant leaves is rounding.
-        if not size > 1e-7:
-            raise ValueError(f"x must vary in every channel, got channel {channel} constant")
-    made: Tensor = wide / reach.amax()
+    # float32 has seven digits; what a constant leaves is rounding.
+    varies = reach > 1e-7
+    if not bool(varies.any() if constant_too else varies.all()):
+        raise ValueError(
+            f"x must vary in every channel, got channel {int((~varies).nonzero()[0])} constant"
+            if not constant_too
+            else "x must vary, got every channel constant"
+        )
+    made: Tensor = wide[..., varies] / reach[varies]
     return made if values.dtype == torch.float64 else made.to(torch.float32)
 
 
@@ -166,15 +177,12 @@ def _as_classes(codes: Tensor, names: tuple[str, ...], note: str | None) -> Targ
 
 
 def tie_with(targets: Targets, conditions: Conditions) -> Tie:
-    """The tie of targets and conditions; a ValueError if these do not vary, or never repeat."""
+    """The tie of targets and conditions; a ValueError if these do not vary, or hardly repeat."""
     trajectories = len(targets.values)
-    several = isinstance(conditions, Mapping)
-    for name, column in conditions.items() if isinstance(conditions, Mapping) else [("", conditions)]:
-        found = condition_names({name: column} if several else column, trajectories)
-        if len(set(found)) == 1:
-            argument = f"conditions[{name!r}]" if several else "conditions"
-            raise ValueError(f"{argument} must vary, got {found[0]!r} for every trajectory")
-    tie = tie_of(targets.values, conditions)
+    columns = condition_columns(conditions, trajectories)
+    if still := unvarying(columns):
+        raise ValueError(still[0])
+    tie = telling_tie(targets.values, columns)
     if len(tie.conditions) > trajectories // 2:
         raise ValueError(
             f"conditions must repeat, got {len(tie.conditions)} of them for {trajectories} trajectories"
@@ -184,7 +192,7 @@ def tie_with(targets: Targets, conditions: Conditions) -> Tie:
 
 
 def groups_of(groups: Any, trajectories: int) -> Tensor:
-    """Whole numbers from 0 for the groups (N,); a ValueError unless there are two or more."""
+    """Whole numbers from 0 for the groups (N,); a ValueError unless they name two or more."""
     try:
         names = condition_names(groups, trajectories)
     except ValueError as error:
@@ -193,3 +201,29 @@ def groups_of(groups: Any, trajectories: int) -> Tensor:
     if len(kinds) < 2:
         raise ValueError(f"groups must name two groups or more, got {names[0]!r} for every trajectory")
     return torch.tensor([kinds[name] for name in names])
+
+
+class TooFewGroupsError(ValueError):
+    """Groups that cannot be left out as a whole: what is left of the targets would not tell them."""
+
+
+def require_enough_groups(groups: Tensor, targets: Targets) -> None:
+    """Raise a TooFewGroupsError if a reader could not have learnt what a left-out group holds.
+
+    Args:
+        groups: (N,), whole numbers from 0.
+        targets: of the same trajectories.
+    """
+    if not targets.names:
+        if (count := int(groups.max()) + 1) < _LEAST_GROUPS:
+            raise TooFewGroupsError(
+                f"groups must be {_LEAST_GROUPS} or more for a target in numbers, got {count}"
+            )
+        return
+    for code, name in enumerate(targets.names):
+        held = len(set(groups[targets.values == code].tolist()))
+        if held < _LEAST_OF_A_CLASS:
+            raise TooFewGroupsError(
+                f"groups must be {_LEAST_OF_A_CLASS} or more of each class, got {held} of class {name!r}: left out, it would leave "
+                "none to learn the class from"
+            )

@@ -14,6 +14,8 @@ _PENALTIES = tuple(10.0 ** (power / 2) for power in range(-12, 7))
 _WAVES = 64
 _WIDTHS = (0.5, 1.0, 2.0)
 _MOST = 64
+# Of the largest value of a channel, which is 1 in all that is read: `crest._cues.inputs` sees to it. Not of the numbers themselves:
+# what is left of a level that was taken off is rounding, and tells the level.
 _ROUNDING = 1e-5
 
 

@@ -29,6 +29,9 @@ class Cue:
     """Of 95 %, by a bootstrap over trajectories or groups."""
     chance: float
     """The score of a reader that knows nothing."""
+    beats_constant: bool = True
+    """Whether the squared error of left-out trajectories is clearly below that of a constant, too. Without it a score of classes may be
+    that of noise, whatever its interval."""
     around: float | None = None
     """The score without the transient core; only for gain and colour, to which the events themselves add."""
     by_condition: float | None = None
@@ -41,8 +44,8 @@ class Cue:
 
     @property
     def least_share(self) -> float:
-        """The same for the low end of the interval."""
-        return self._above(self.interval[0])
+        """The same for the low end of the interval; 0 if the squared error does not beat a constant."""
+        return self._above(self.interval[0]) if self.beats_constant else 0.0
 
     @property
     def share_around(self) -> float | None:
@@ -113,6 +116,7 @@ class Cues:
                     "interval": list(row.interval),
                     "chance": row.chance,
                     "share": row.share,
+                    "beats_constant": row.beats_constant,
                     "around": row.around,
                     "by_condition": row.by_condition,
                 }

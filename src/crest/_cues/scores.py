@@ -10,6 +10,8 @@ from torch import Tensor
 from crest._base.rng import generator
 
 _INTERVAL = (0.025, 0.975)
+# Classes that a reader finds as likely as this are a draw: below it, rounding would say which. our choice: docs/choices.md#cues
+_DRAW = 1e-9
 # Draws at a time: a matrix of these and all trajectories is held.
 _BLOCK = 100
 
@@ -42,25 +44,35 @@ class Draws(NamedTuple):
         return cls(groups, counts)
 
 
-def score_of(wanted: Wanted, left_out: Tensor, draws: Draws) -> tuple[float, tuple[float, float]]:
-    """The score of what was said of left-out trajectories (N, K), and its interval of 95 %.
+class CueScore(NamedTuple):
+    """How well the targets of left-out trajectories were told."""
 
-    For numbers 1 - mean square error / variance, which is negative for a reader that is worse than the mean; for classes the
-    mean over classes of the share that is told right.
-    """
+    value: float
+    """1 - mean square error / variance, negative for a reader that is worse than the mean; for classes the balanced accuracy."""
+    interval: tuple[float, float]
+    """Of 95 %, by the bootstrap."""
+    beats_constant: bool
+    """Whether the squared error is below that of a constant, with its whole interval. For numbers the interval says the same. A balanced
+    accuracy sees only which class is ahead, and by how little does not count: on noise alone its interval is too narrow."""
+
+
+def score_of(wanted: Wanted, left_out: Tensor, draws: Draws) -> CueScore:
+    """The score of what was said of left-out trajectories (N, K)."""
     groups = torch.from_numpy(draws.groups)
     parts = _class_parts(wanted, left_out, groups) if wanted.classes else _number_parts(wanted, left_out)
     of = _balanced if wanted.classes else _explained
-    whole = float(of(parts.sum(0, keepdims=True) / len(parts))[0])
+    whole = float(of(parts.sum(0, keepdims=True) / len(parts))[0, 0])
     found = []
     for some in range(0, len(draws.counts), _BLOCK):
         weights = draws.counts[some : some + _BLOCK][:, draws.groups]
         total = weights.sum(1, keepdims=True)
         found.append(of(weights @ parts / np.maximum(total, 1)))
     drawn = np.concatenate(found)
-    drawn = drawn[np.isfinite(drawn)]
-    low, high = np.quantile(drawn, _INTERVAL) if len(drawn) else (whole, whole)
-    return whole, (float(low), float(high))
+    drawn = drawn[np.isfinite(drawn).all(1)]
+    if not len(drawn):
+        return CueScore(whole, (whole, whole), beats_constant=False)
+    (low, high), (least, _) = np.quantile(drawn[:, [0, -1]], _INTERVAL, axis=0).T
+    return CueScore(whole, (float(low), float(high)), beats_constant=bool(least > 0))
 
 
 def _number_parts(wanted: Wanted, left_out: Tensor) -> npt.NDArray[np.float64]:
@@ -75,26 +87,33 @@ def _number_parts(wanted: Wanted, left_out: Tensor) -> npt.NDArray[np.float64]:
 def _explained(means: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     error, target, square = means.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1 - error / (square - target**2))
+        return np.asarray(1 - error / (square - target**2))[:, None]
 
 
 def _class_parts(wanted: Wanted, left_out: Tensor, groups: Tensor) -> npt.NDArray[np.float64]:
-    """(N, 2 K): of each trajectory the class as zeros and ones, and the same where it was told right."""
+    """(N, 2 K + 2): the class of each trajectory as zeros and ones, the same as far as it was told right, and two squared errors.
+
+    These are of the reader, and of the shares of the classes.
+    """
     own = wanted.columns
     # What a reader knows beyond the shares of the classes. They are those among the others: where a row is left out, the
     # mean of the rest lacks its class, and the shares of all rows would turn that into a sign of it.
     inside = own.new_zeros(int(groups.max()) + 1, own.shape[1]).index_add(0, groups, own)[groups]
     share = (own.sum(0) - inside) / (len(own) - inside.sum(1, keepdim=True)).clamp(min=1)
     likelihood = torch.where(share > 0, left_out / share.clamp(min=1e-12), -torch.inf)
-    right = (likelihood.argmax(1) == own.argmax(1)).to(own.dtype)
-    return torch.cat([own, own * right.unsqueeze(1)], 1).numpy()
+    # A reader that knows nothing says the shares, up to a rounding that is the same for all rows of a class.
+    ahead = (likelihood >= likelihood.amax(1, keepdim=True) - _DRAW).to(own.dtype)
+    right = own * ahead / ahead.sum(1, keepdim=True)
+    errors = torch.stack([(own - said).square().sum(1) for said in (left_out, share)], 1)
+    return torch.cat([own, right, errors], 1).numpy()
 
 
 def _balanced(means: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    there, right = np.split(means, 2, axis=1)
+    (there, right), (error, constant) = np.split(means[:, :-2], 2, axis=1), means[:, -2:].T
     known = there > 0
     shares = np.divide(right, there, out=np.zeros_like(right), where=known)
-    return np.asarray(shares.sum(1) / known.sum(1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([shares.sum(1) / known.sum(1), 1 - error / constant], 1)
 
 
 def by_condition(numbers: Tensor, conditions: Tensor) -> float:

@@ -46,7 +46,12 @@ def _is_unclear(row: Cue) -> bool:
 
 
 def _about_unclear(row: Cue, of: str) -> str:
-    return f"The {row.name} alone {_percent(row, 'may ')}, but {of} are too few to tell: the interval reaches chance."
+    why = (
+        "the interval reaches chance"
+        if row.interval[0] <= row.chance
+        else "the squared error is not clearly below that of a constant"
+    )
+    return f"The {row.name} alone {_percent(row, 'may ')}, but {of} are too few to tell: {why}."
 
 
 def _is_the_events(row: Cue) -> bool:

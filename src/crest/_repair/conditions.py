@@ -1,13 +1,13 @@
 """The operating conditions of training and held-out trajectories, and what follows from their tie with the target."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from crest.exchange.ties import ENOUGH, Conditions, Tie, decides, rereadable_conditions, tie_of
+from crest.exchange.ties import ENOUGH, Columns, Tie, condition_columns, decides, telling_tie, tie_of
 from crest.strangers.batch import Batch, require_in_order
 from crest.strangers.batch_forms import BatchForm, split_numbers
 
@@ -16,8 +16,8 @@ from crest.strangers.batch_forms import BatchForm, split_numbers
 class ConditionPair:
     """Conditions of the trajectories to train on and of those to measure on, and the targets of the former."""
 
-    train: Conditions
-    held_out: Conditions
+    train: Columns
+    held_out: Columns
     targets: Tensor
 
     @classmethod
@@ -42,26 +42,25 @@ class ConditionPair:
             return None
         require_in_order(batches)
         # Targets alone: the inputs of a loader may not fit into memory.
-        columns = [_targets(batch, form) for batch in batches]
-        targets = torch.cat(columns)
+        parts = [_targets(batch, form) for batch in batches]
+        targets = torch.cat(parts)
         if validation is not None:
             if not isinstance(conditions, tuple) or len(conditions) != 2:
                 raise ValueError(
                     "conditions must be a pair with validation: of train_batches and of validation, got "
                     f"{type(conditions).__name__}"
                 )
-            first, second = map(rereadable_conditions, conditions)
-            if _names(first) != _names(second):
+            first, second = map(condition_columns, conditions)
+            if first.keys() != second.keys():
                 raise ValueError(
                     "conditions must have the same columns for train_batches and for validation, got "
-                    f"{' and '.join(', '.join(_names(one)) or 'one without a name' for one in (first, second))}"
+                    f"{' and '.join(', '.join(sorted(one)) or 'one without a name' for one in (first, second))}"
                 )
             return cls(train=first, held_out=second, targets=targets)
-        conditions = rereadable_conditions(conditions)
-        kept, held = split_numbers(list(map(len, columns)), seed)
         # Here, since rows have other places once they are split.
-        tie_of(targets, conditions)
-        return cls(train=_rows(conditions, kept), held_out=_rows(conditions, held), targets=targets[kept])
+        columns = condition_columns(conditions, len(targets))
+        kept, held = split_numbers(list(map(len, parts)), seed)
+        return cls(train=_rows(columns, kept), held_out=_rows(columns, held), targets=targets[kept])
 
     def ties(self, held_out: Batch) -> tuple[Tensor, Tie | None, list[str]]:
         """Weights of the training trajectories, the tie by which candidates are judged, and a note on how they are.
@@ -69,9 +68,7 @@ class ConditionPair:
         Args:
             held_out: the trajectories to measure on.
         """
-        tie = tie_of(self.targets, self.train)
-        if len(tie.conditions) < 2:
-            raise ValueError(f"conditions must vary, got {tie.conditions[0]} alone")
+        tie = telling_tie(self.targets, self.train)
         assert held_out.targets is not None
         judged = tie_of(held_out.targets, self.held_out)
         what, there = "Target and condition are", f"(Cramér's V {judged.strength:.2f})"
@@ -96,9 +93,8 @@ class ConditionPair:
     def _breaking(self, targets: Tensor) -> int:
         """How many held-out trajectories have a target that is rare in training under their condition."""
         first = len(self.targets)
-        both = tie_of(
-            torch.cat([self.targets.flatten(), targets.flatten()]), _joined(self.train, self.held_out)
-        )
+        joined = {name: [*column, *self.held_out[name]] for name, column in self.train.items()}
+        both = tie_of(torch.cat([self.targets.flatten(), targets.flatten()]), joined)
         counts = replace(both, rows=both.rows[:first], columns=both.columns[:first]).counts.double()
         # As in `Tie.breaking`: less than half as often as by chance.
         rare = counts < counts.sum(1, keepdim=True) * counts.sum(0, keepdim=True) / counts.sum() / 2
@@ -111,27 +107,5 @@ def _targets(batch: Any, form: BatchForm) -> Tensor:
     return found.cpu()
 
 
-def _names(conditions: Conditions) -> list[str]:
-    return sorted(map(str, conditions)) if isinstance(conditions, Mapping) else []
-
-
-def _joined(first: Conditions, second: Conditions) -> Conditions:
-    """The conditions of two sets of trajectories, one after the other."""
-    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
-        return [*_listed(first), *_listed(second)]
-    return {str(name): [*_listed(column), *_listed(second[name])] for name, column in first.items()}
-
-
-def _rows(conditions: Conditions, numbers: Tensor) -> Conditions:
-    if isinstance(conditions, Mapping):
-        return {str(name): _taken(column, numbers) for name, column in conditions.items()}
-    return _taken(conditions, numbers)
-
-
-def _taken(column: Any, numbers: Tensor) -> list[Any]:
-    values = _listed(column)
-    return [values[number] for number in numbers.tolist()]
-
-
-def _listed(column: Any) -> list[Any]:
-    return column.tolist() if hasattr(column, "tolist") else list(column)
+def _rows(columns: Columns, numbers: Tensor) -> Columns:
+    return {name: [column[number] for number in numbers.tolist()] for name, column in columns.items()}

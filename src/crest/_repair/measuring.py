@@ -8,7 +8,7 @@ from crest._base.tensors import require_finite
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings
-from crest.exchange.ties import Tie, even_error
+from crest.exchange.ties import Tie, even_constant, even_error
 from crest.probes.asking import quietly, require_repeatable
 from crest.probes.batches import batches_of, in_batches
 from crest.probes.errors import ErrorOf
@@ -52,12 +52,12 @@ class Yardstick:
         assert data.targets is not None
         return float(self.error(self.predictions(model, data), data.targets))
 
-    def even_error(self, model: nn.Module) -> float | None:
-        """The model's error averaged evenly over target x condition; None if nothing is judged by that."""
+    def even_errors(self, model: nn.Module) -> tuple[float, float] | tuple[None, None]:
+        """The errors of the model and of a constant, averaged evenly over target x condition; None if nothing is judged by these."""
         if self.tie is None or self.validation.targets is None:
-            return None
-        found = self.predictions(model, self.validation)
-        return even_error(found, self.validation.targets, self.tie, self.error)
+            return None, None
+        asked = self.predictions(model, self.validation), self.validation.targets, self.tie, self.error
+        return even_error(*asked), even_constant(*asked)
 
     def tested(self, model: nn.Module) -> Exchange:
         """The model's exchange test on the held-out trajectories."""

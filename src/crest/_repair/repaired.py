@@ -33,6 +33,8 @@ class MeasuredModel:
     """Its exchange test, with the error once the declared nuisances no longer follow the target."""
     even_error: float | None = None
     """Averaged evenly over target x condition of the held-out data; None if candidates are not judged by that."""
+    even_constant: float | None = None
+    """That of a constant prediction, in the same way."""
     field_error: float | None = None
     """On the user's own data from another condition: shown, and never used to choose."""
     seconds: float = 0.0
@@ -40,7 +42,12 @@ class MeasuredModel:
 
     def candidate(self) -> Candidate:
         """What the rule is given of it; a ValueError for an error that is not 0 or more."""
-        return Candidate(exchange=self.exchange, id_error=self.id_error, even_error=self.even_error)
+        return Candidate(
+            exchange=self.exchange,
+            id_error=self.id_error,
+            even_error=self.even_error,
+            even_constant=self.even_constant,
+        )
 
     @property
     def transient(self) -> float:

@@ -62,10 +62,12 @@ def measured(model: nn.Module, yardstick: Yardstick, started: float) -> Measured
         started: when its making began, by `time.perf_counter`.
     """
     id_error, exchange = yardstick.error_on(model, yardstick.validation), yardstick.tested(model)
+    even_error, even_constant = yardstick.even_errors(model)
     return MeasuredModel(
         id_error=id_error,
         exchange=exchange,
-        even_error=yardstick.even_error(model),
+        even_error=even_error,
+        even_constant=even_constant,
         seconds=time.perf_counter() - started,
     )
 

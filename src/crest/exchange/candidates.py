@@ -33,12 +33,14 @@ class Candidate:
     """The exchange test with targets, if it is done."""
     even_error: float | None = field(default=None, kw_only=True)
     """Error averaged evenly over the pairs of target and condition that there are, if that is known: then it decides."""
+    even_constant: float | None = field(default=None, kw_only=True)
+    """The same error of a constant prediction: the even error must be below it. Not compared if it is not known."""
     held_out: float | None = field(default=None, kw_only=True)
     """Error of leave-one-condition-out training, if you measured it: shown, and no part of the rule."""
 
     def __post_init__(self) -> None:
         require("id_error", self.id_error, "be 0 or more")
-        for name in ("held_out", "even_error"):
+        for name in ("held_out", "even_error", "even_constant"):
             if getattr(self, name) is not None:
                 require(name, getattr(self, name), "be 0 or more")
         if self.exchange is not None and not isinstance(self.exchange, Exchange):

@@ -5,13 +5,12 @@ A condition is what a field changes: a load, a speed, a machine. The labels are 
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from crest._base.arguments import require_shape
 from crest._base.doors import door_leaving
 from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
+from crest.exchange.ties import condition_names
 from crest.probes.asking import quietly
 from crest.probes.batches import BATCH, batches_of, in_batches
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
@@ -43,9 +42,8 @@ def errors_by_condition(
         >>> errors_by_condition(lambda x: x.mean((1, 2)), inputs, targets, ["low", "low", "high", "high"])
         {'low': 0.0, 'high': 1.4142135381698608}
     """
-    (x, wanted, *valid), _ = _checked(inputs, targets, conditions, mask)
+    (x, wanted, *valid), names = _checked(inputs, targets, conditions, mask)
     found = predictions_of(function, x, *valid, batch_size=batch_size)
-    names = conditions.tolist() if hasattr(conditions, "tolist") else list(conditions)
     return errors_by_name(found, wanted, names, error)
 
 
@@ -69,11 +67,8 @@ def errors_by_name(
         >>> errors_by_name(torch.tensor([1.0, 2.0]), torch.zeros(2), ["a", "b"], rmse_or_error_rate)
         {'a': 1.0, 'b': 2.0}
     """
-    rows: dict[Hashable, list[int]] = {}
-    for number, name in enumerate(names):
-        rows.setdefault(name, []).append(number)
     wanted = targets.cpu()
-    return {name: float(error(predictions[of], wanted[of])) for name, of in rows.items()}
+    return {name: float(error(predictions[of], wanted[of])) for name, of in _rows_by_name(names).items()}
 
 
 @door_leaving("conditions")
@@ -108,7 +103,8 @@ def leave_one_condition_out(
         >>> leave_one_condition_out(fit, torch.zeros(4, 8, 1), torch.tensor([0.0, 0.0, 3.0, 3.0]), [1, 1, 2, 2])
         {1: 3.0, 2: 3.0}
     """
-    tensors, rows = _checked(inputs, targets, conditions, mask)
+    tensors, names = _checked(inputs, targets, conditions, mask)
+    rows = _rows_by_name(names)
     if len(rows) < 2:
         raise ValueError(f"conditions must be two or more to leave one out, got {next(iter(rows))!r} alone")
     errors: dict[Hashable, float] = {}
@@ -126,27 +122,20 @@ def leave_one_condition_out(
 
 def _checked(
     inputs: Tensor, targets: Tensor, conditions: Iterable[Hashable] | Tensor, mask: Tensor | None
-) -> tuple[list[Tensor], dict[Hashable, Tensor]]:
-    """Inputs, targets and mask, if there is one; and the trajectories of each condition."""
+) -> tuple[list[Tensor], list[Hashable]]:
+    """Inputs, targets and mask, if there is one; and the condition of each trajectory."""
     require_series("inputs", inputs, "(N, T, C)")
     valid = as_mask(mask, inputs)
     require_finite("inputs", inputs, valid)
     wanted = as_per_trajectory("targets must be", targets, len(inputs))
     require_finite("targets", wanted)
-    if not isinstance(conditions, Iterable):
-        raise ValueError(
-            f"conditions must name a condition for each trajectory, got {type(conditions).__name__}"
-        )
-    shape = tuple(getattr(conditions, "shape", (0,)))
-    if len(shape) != 1:
-        raise ValueError(f"conditions must name a condition for each trajectory, got shape {shape}")
-    names: list[Hashable] = conditions.tolist() if hasattr(conditions, "tolist") else list(conditions)
-    require_shape("conditions", np.empty(len(names)), "(N,)", (len(inputs),))
-    for name in names:
-        if not isinstance(name, Hashable) or name is None or name != name:  # noqa: PLR0124
-            raise ValueError(f"conditions must name a condition for each trajectory, got {name!r}")
+    names = condition_names(conditions, len(inputs))
+    return [inputs, wanted] if valid is None else [inputs, wanted, valid], names
+
+
+def _rows_by_name(names: Sequence[Hashable]) -> dict[Hashable, Tensor]:
+    """The numbers of the trajectories of each name, in the order in which names first appear."""
     rows: dict[Hashable, list[int]] = {}
     for number, name in enumerate(names):
         rows.setdefault(name, []).append(number)
-    tensors = [inputs, wanted] if valid is None else [inputs, wanted, valid]
-    return tensors, {name: torch.tensor(of) for name, of in rows.items()}
+    return {name: torch.tensor(of) for name, of in rows.items()}

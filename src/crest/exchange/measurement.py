@@ -18,7 +18,7 @@ from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.two_way import Array, component_shares, resampled_intervals, sums_of_squares
 from crest.probes.asking import quietly, require_callable, require_predictions, require_repeatable
 from crest.probes.batches import batches_of, in_batches
-from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.errors import ErrorOf, constant_prediction, rmse_or_error_rate
 
 
 @door_leaving("function")
@@ -134,21 +134,8 @@ def _tested(
     return replace(
         found,
         exchanged_error=float(error(predictions[others], wanted[transients[others]])),
-        constant_error=float(error(_constant(wanted, predictions), wanted)),
+        constant_error=float(error(constant_prediction(wanted, predictions), wanted)),
     )
-
-
-def _constant(targets: Tensor, like: Tensor) -> Tensor:
-    """The mean target for each trajectory; where predictions are logits (B, K), logits of the most frequent class."""
-    if like.ndim == 2 and like.shape[1] > 1:
-        most = targets.long().mode().values
-        if int(targets.min()) < 0 or int(targets.max()) >= like.shape[1]:
-            raise ValueError(
-                f"targets must be classes from 0 to {like.shape[1] - 1}, as many as the predictions have, got "
-                f"{int(targets.min())} to {int(targets.max())}"
-            )
-        return torch.nn.functional.one_hot(most, like.shape[1]).to(like.dtype).expand(len(targets), -1)
-    return targets.to(torch.float64).mean().to(like.dtype).expand(len(targets))
 
 
 def _predictions(function: Callable[..., Tensor], asked: Iterator[tuple[Tensor, ...]]) -> Tensor:

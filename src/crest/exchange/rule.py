@@ -20,11 +20,12 @@ from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.ties import (
     Conditions,
+    condition_columns,
     condition_names,
     decides,
+    even_constant,
     even_error,
-    rereadable_conditions,
-    tie_of,
+    telling_tie,
 )
 from crest.probes.errors import ErrorOf, rmse_or_error_rate
 
@@ -54,7 +55,8 @@ def choose(
     the error of a constant prediction. No label of the field is used.
 
     With conditions that are tied to the target, and four trajectories or more that break the tie, the error averaged evenly
-    over target x condition takes the place of the exchanged one, and `keep` is kept if it is within a fifth of the lowest.
+    over target x condition takes the place of the exchanged one, for the constant prediction too, and `keep` is kept if it is
+    within a fifth of the lowest.
 
     Args:
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
@@ -113,16 +115,21 @@ def choose(
     _require_one_way(tests)
     by_condition: dict[str, dict[Hashable, float]] = {}
     if conditions is not None and inputs is not None and targets is not None:
-        conditions = rereadable_conditions(conditions)
-        names = condition_names(conditions, len(inputs))
-        tie = tie_of(targets, conditions)
+        columns = condition_columns(conditions, len(inputs))
+        names = condition_names(columns, len(inputs))
+        tie = telling_tie(targets, columns)
         for name, one in known.items():
             if one.function is None:
                 continue
             found = predictions_of(one.function, inputs, mask, batch_size=settings.batch_size)
             by_condition[name] = errors_by_name(found, targets, names, error)
-            if decides(tie) and one.even_error is None:
-                known[name] = replace(one, even_error=even_error(found, targets, tie, error))
+            if decides(tie):
+                even = one.even_error
+                known[name] = replace(
+                    one,
+                    even_error=even_error(found, targets, tie, error) if even is None else even,
+                    even_constant=even_constant(found, targets, tie, error),
+                )
     return _ruled(known, tests, by_condition, keep)
 
 
@@ -183,9 +190,14 @@ def _ruled(
         if by == "conditions"
         else {name: float(one.expected_error or 0.0) for name, one in tests.items()}
     )
+    # Each error against that of a constant by the same measure: where a class is rare, a constant errs little, but not evenly.
+    constants = {
+        name: one.even_constant if by == "conditions" else tests[name].constant_error
+        for name, one in known.items()
+    }
     better = {
-        name: one.constant_error is None or errors[name] <= BELOW_A_CONSTANT * one.constant_error
-        for name, one in tests.items()
+        name: constant is None or errors[name] <= BELOW_A_CONSTANT * constant
+        for name, constant in constants.items()
     }
     lowest = min(errors, key=lambda name: errors[name])
     near = [name for name in errors if better[name] and errors[name] <= NEAR * errors[lowest]]

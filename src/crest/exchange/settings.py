@@ -20,7 +20,7 @@ WHAT: tuple[What, ...] = ("spectrum", "background")
 class ExchangeSettings:
     """The settings of an exchange test; every door that runs one takes them as `exchange=`, with the same defaults.
 
-    So `exchanged_error` of an audit, of a watch, of a repair and of `crest.exchange_test` is the same number for the same
+    So `expected_error` of an audit, of a watch, of a repair and of `crest.exchange_test` is the same number for the same
     model, trajectories and settings.
 
     Example:

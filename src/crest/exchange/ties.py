@@ -10,9 +10,13 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require_shape
+from crest.probes.errors import constant_prediction
 
 Conditions: TypeAlias = Iterable[Any] | Tensor | npt.NDArray[Any] | Mapping[str, Iterable[Any]]
 """The condition of each trajectory, (N,), or several columns by name; a numeric column with many values is put in groups."""
+
+Columns: TypeAlias = dict[str, list[Hashable]]
+"""Conditions as `condition_columns` reads them: a list by the name of each column, "" for one without a name."""
 
 # our choice: docs/choices.md#ties
 _FEW_VALUES = 10
@@ -48,6 +52,8 @@ class Tie:
     def strength(self) -> float:
         """Cramér's V, with the correction for chance: 0 if the condition tells nothing of the target, 1 if it tells it."""
         counts = self.counts.double()
+        # A target or a condition that no trajectory has would only lower it.
+        counts = counts[counts.sum(1) > 0][:, counts.sum(0) > 0]
         total, (r, k) = float(counts.sum()), counts.shape
         if min(r, k) < 2 or total < 2:
             return 0.0
@@ -61,6 +67,11 @@ class Tie:
     def tied(self) -> bool:
         """Whether the condition tells the target for most trajectories."""
         return self.strength >= TIED
+
+    @property
+    def repeats(self) -> bool:
+        """Whether some condition has several trajectories; else nothing can be said about a tie."""
+        return len(self.conditions) < len(self.rows)
 
     @property
     def breaking(self) -> Tensor:
@@ -101,7 +112,8 @@ class Tie:
 def tie_of(targets: Tensor, conditions: Conditions) -> Tie:
     """The tie of targets (N,) and conditions.
 
-    Targets with up to ten values are taken as they are, others in five groups of the same size; numeric conditions as well.
+    Targets with up to ten values are taken as they are, others in five groups of the same size; numeric conditions as well. A value
+    that more than a fifth of the trajectories have is a group of its own, and the others share the fifths that are left.
 
     Args:
         targets: (N,), numbers or classes.
@@ -117,11 +129,8 @@ def tie_of(targets: Tensor, conditions: Conditions) -> Tie:
         1.0
     """
     wanted = torch.as_tensor(targets).detach().cpu().flatten()
-    columns = [
-        _coded(f"conditions[{name!r}]" if name else "conditions", column, len(wanted))
-        for name, column in _columns(conditions)
-    ]
-    rows, names = _coded("targets", wanted, len(wanted))
+    columns = [_coded(column) for column in condition_columns(conditions, len(wanted)).values()]
+    rows, names = _coded(_listed("targets", wanted))
     codes = list(zip(*(code.tolist() for code, _ in columns), strict=True))
     kinds = sorted(set(codes))
     place = {kind: number for number, kind in enumerate(kinds)}
@@ -131,6 +140,25 @@ def tie_of(targets: Tensor, conditions: Conditions) -> Tie:
         rows=rows,
         columns=torch.tensor([place[code] for code in codes]),
     )
+
+
+def telling_tie(targets: Tensor, conditions: Conditions) -> Tie:
+    """The tie of targets and conditions, if these can tell something: they vary, and some of them repeat.
+
+    Example:
+        >>> telling_tie(torch.tensor([0, 1, 0, 1]), [600, 600, 600, 600])
+        Traceback (most recent call last):
+        ValueError: conditions must vary, got 600 for every trajectory
+    """
+    columns = condition_columns(conditions, len(targets))
+    tie = tie_of(targets, columns)
+    if len(tie.conditions) < 2:
+        raise ValueError(unvarying(columns)[0])
+    if not tie.repeats:
+        raise ValueError(
+            f"conditions must repeat, got {len(tie.conditions)} of them for {len(tie.rows)} trajectories"
+        )
+    return tie
 
 
 def decides(tie: Tie) -> bool:
@@ -152,6 +180,65 @@ def even_error(
     return sum(found) / len(found)
 
 
+def even_constant(
+    predictions: Tensor, targets: Tensor, tie: Tie, error: Callable[[Tensor, Tensor], Any]
+) -> float:
+    """The error, averaged in the same way, of the best prediction that is the same for all: the measure of an even error.
+
+    Where a pair is rare, that is far above the constant's plain error, in which the pair hardly counts.
+
+    Args:
+        predictions: of a model, which tell whether it gives logits.
+        targets: (N,).
+        tie: of targets and conditions.
+        error: from predictions and targets to one number.
+
+    Example:
+        >>> tie = tie_of(torch.tensor([0, 0, 0, 1]), ["a", "a", "a", "b"])
+        >>> even_constant(torch.zeros(4), torch.tensor([0, 0, 0, 1]), tie, lambda p, y: (p - y).abs().mean())
+        0.5
+    """
+    return even_error(constant_prediction(targets, predictions, tie.even_weights), targets, tie, error)
+
+
+def condition_columns(conditions: Conditions, trajectories: int | None = None) -> Columns:
+    """Each column as a list of one hashable value for each trajectory, by its name; that of a single column without one is "".
+
+    The one place where conditions are read. What comes back can be read again, also where a column was a generator, and is itself
+    a form of conditions.
+
+    Args:
+        conditions: (N,), or several columns by name.
+        trajectories: N; by default the length of the longest column.
+
+    Example:
+        >>> condition_columns({"speed": iter([600, 900]), "load": ["low", "low"]})
+        {'speed': [600, 900], 'load': ['low', 'low']}
+    """
+    if isinstance(conditions, Mapping) and not conditions:
+        raise ValueError("conditions must have a column or more, got none")
+    several = conditions.items() if isinstance(conditions, Mapping) else [("", conditions)]
+    found = {str(name): _listed(_argument(str(name)), column) for name, column in several}
+    count = max(map(len, found.values())) if trajectories is None else trajectories
+    for name, values in found.items():
+        require_shape(_argument(name), np.empty(len(values)), "(N,)", (count,))
+    return found
+
+
+def unvarying(columns: Columns) -> list[str]:
+    """For each column that does not vary, what is wrong with it: beside others that do it is of no use, and does no harm.
+
+    Example:
+        >>> unvarying({"speed": [600, 900], "load": ["low", "low"]})
+        ["conditions['load'] must vary, got 'low' for every trajectory"]
+    """
+    return [
+        f"{_argument(name)} must vary, got {column[0]!r} for every trajectory"
+        for name, column in columns.items()
+        if len(set(column)) == 1
+    ]
+
+
 def condition_names(conditions: Conditions, trajectories: int) -> list[Hashable]:
     """One name for each trajectory, in the order of `conditions`; those of several columns are joined.
 
@@ -159,42 +246,15 @@ def condition_names(conditions: Conditions, trajectories: int) -> list[Hashable]
         >>> condition_names({"speed": [600, 900], "load": ["low", "low"]}, 2)
         ['600, low', '900, low']
     """
-    columns = [
-        _listed(f"conditions[{name!r}]" if name else "conditions", column, trajectories)
-        for name, column in _columns(conditions)
-    ]
-    if len(columns) == 1:
-        return columns[0]
-    return [", ".join(map(str, row)) for row in zip(*columns, strict=True)]
+    first, *others = condition_columns(conditions, trajectories).values()
+    return [", ".join(map(str, row)) for row in zip(first, *others, strict=True)] if others else first
 
 
-def rereadable_conditions(conditions: Conditions) -> Conditions:
-    """The same conditions, with a list in the place of a column that can be read once only, such as a generator.
-
-    Example:
-        >>> rereadable_conditions({"speed": iter([600, 900]), "load": ["low", "low"]})
-        {'speed': [600, 900], 'load': ['low', 'low']}
-    """
-    if isinstance(conditions, Mapping):
-        return {name: _reread(column) for name, column in conditions.items()}
-    found: Conditions = _reread(conditions)
-    return found
+def _argument(name: str) -> str:
+    return f"conditions[{name!r}]" if name else "conditions"
 
 
-def _reread(column: Any) -> Any:
-    lists = isinstance(column, Sequence) or hasattr(column, "__array__") or not isinstance(column, Iterable)
-    return column if lists else list(column)
-
-
-def _columns(conditions: Conditions) -> list[tuple[str, Any]]:
-    if isinstance(conditions, Mapping):
-        if not conditions:
-            raise ValueError("conditions must have a column or more, got none")
-        return [(str(name), column) for name, column in conditions.items()]
-    return [("", conditions)]
-
-
-def _listed(argument: str, column: Any, trajectories: int) -> list[Hashable]:
+def _listed(argument: str, column: Any) -> list[Hashable]:
     """One hashable value for each trajectory."""
     if isinstance(column, str) or not isinstance(column, Iterable):
         raise ValueError(f"{argument} must name a condition for each trajectory, got {type(column).__name__}")
@@ -202,29 +262,39 @@ def _listed(argument: str, column: Any, trajectories: int) -> list[Hashable]:
     if len(shape) != 1:
         raise ValueError(f"{argument} must name a condition for each trajectory, got shape {shape}")
     values: list[Hashable] = column.tolist() if hasattr(column, "tolist") else list(column)
-    require_shape(argument, np.empty(len(values)), "(N,)", (trajectories,))
     for value in values:
         if not isinstance(value, Hashable) or value is None or value != value:  # noqa: PLR0124
             raise ValueError(f"{argument} must name a condition for each trajectory, got {value!r}")
     return values
 
 
-def _coded(argument: str, column: Any, trajectories: int) -> tuple[Tensor, tuple[str, ...]]:
+def _coded(values: Sequence[Any]) -> tuple[Tensor, tuple[str, ...]]:
     """Whole numbers from 0 for the values of a column, in order, and their names; many numbers are put in groups."""
-    values = _listed(argument, column, trajectories)
     kinds: Sequence[Any] = list(dict.fromkeys(values))
     numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in kinds)
     kinds = sorted(kinds) if numeric else sorted(kinds, key=str)
     if numeric and len(kinds) > _FEW_VALUES:
-        numbers = torch.tensor(values, dtype=torch.float64)
-        ends = torch.quantile(numbers, torch.linspace(0, 1, _GROUPS + 1, dtype=torch.float64))
-        codes = torch.bucketize(numbers, ends[1:-1], right=True)
-        names = [
-            f"{low:.3g} to {high:.3g}"
-            for low, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        ]
-        return codes, tuple(names)
+        return _grouped(torch.tensor(values, dtype=torch.float64))
     place = {kind: number for number, kind in enumerate(kinds)}
     return torch.tensor([place[value] for value in values]), tuple(
         f"{one:g}" if isinstance(one, float) else str(one) for one in kinds
+    )
+
+
+def _grouped(numbers: Tensor) -> tuple[Tensor, tuple[str, ...]]:
+    """The groups of numbers (N,) from 0, in order, and their ranges: fifths of the trajectories, none of them empty."""
+    values, counts = np.unique(numbers.numpy(), return_counts=True)
+    kinds, frequent = torch.from_numpy(values), torch.from_numpy(counts) * _GROUPS > len(numbers)
+    # A value that holds more than a group would else be both ends of one, with nothing between them.
+    rest = numbers[~torch.isin(numbers, kinds[frequent])]
+    fifths = max(1, round(_GROUPS * len(rest) / len(numbers)))
+    inner = torch.quantile(rest, torch.linspace(0, 1, fifths + 1, dtype=torch.float64))[1:-1]
+    behind = kinds[1:][frequent[:-1]]
+    ends = torch.from_numpy(np.unique(torch.cat([inner, kinds[frequent], behind]).numpy()))
+    there, codes = np.unique(torch.bucketize(numbers, ends, right=True).numpy(), return_inverse=True)
+    low, high = torch.cat([kinds[:1], ends])[there].tolist(), torch.cat([ends, kinds[-1:]])[there].tolist()
+    alone = set(kinds[frequent].tolist())
+    return torch.from_numpy(codes), tuple(
+        f"{first:.3g}" if first in alone else f"{first:.3g} to {last:.3g}"
+        for first, last in zip(low, high, strict=True)
     )

@@ -123,6 +123,33 @@ def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
     return rmse(predictions.to(dtype), targets.to(dtype))
 
 
+def constant_prediction(targets: Tensor, like: Tensor, weights: Tensor | None = None) -> Tensor:
+    """The best prediction that is the same for all: the mean target (N,), or logits (N, K) of the most frequent class.
+
+    Args:
+        targets: (N,).
+        like: predictions of a model, which tell whether it gives logits, and of which dtype.
+        weights: (N,), how much each trajectory counts.
+
+    Example:
+        >>> constant_prediction(torch.tensor([0, 0, 3]), torch.zeros(3))
+        tensor([1., 1., 1.])
+        >>> constant_prediction(torch.tensor([0, 0, 1]), torch.zeros(3, 2), torch.tensor([1.0, 1.0, 3.0]))[0]
+        tensor([0., 1.])
+    """
+    if like.ndim == 2 and like.shape[1] > 1:
+        if int(targets.min()) < 0 or int(targets.max()) >= like.shape[1]:
+            raise ValueError(
+                f"targets must be classes from 0 to {like.shape[1] - 1}, as many as the predictions have, got "
+                f"{int(targets.min())} to {int(targets.max())}"
+            )
+        most = torch.bincount(targets.long(), weights, like.shape[1]).argmax()
+        return torch.nn.functional.one_hot(most, like.shape[1]).to(like.dtype).expand(len(targets), -1)
+    numbers = targets.to(torch.float64)
+    mean = numbers.mean() if weights is None else (numbers * weights).sum() / weights.sum()
+    return mean.to(like.dtype).expand(len(targets))
+
+
 def as_numbers_note(error: ErrorOf, predictions: Tensor, targets: Tensor | None) -> list[str]:
     """What to tell somebody whose targets look like classes, where a model gives one number for each trajectory; else nothing.
 

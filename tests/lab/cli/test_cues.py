@@ -60,9 +60,10 @@ def test_recordings_that_are_too_few_to_be_left_out_are_told(crest: Command, fol
     (folder / "two.csv").write_text("\n".join([lines[0], *lines[7:10]]) + "\n")
     shown, status = crest("cues", "two.csv", "--label", "state", "--window", "40")
     assert status == 0, shown
-    assert "windows are left out one by one, and not whole recordings: a class has one recording" in shown
+    told = "windows are left out one by one, and not whole recordings: recordings must be"
+    assert f"{told} 2 or more of each class, got 1 of class 'worn'" in shown
     shown, _ = crest("cues", "two.csv", "--label", "wear", "--window", "40")
-    assert "and not whole recordings: there are 3 recordings" in shown
+    assert f"{told} 4 or more for a target in numbers, got 3" in shown
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.recordings import DEFAULT_FLAGS, RecordingFlags
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# With fewer recordings of a class, a reader that one is left out for has hardly seen it. our choice: docs/choices.md#cues
-_LEAST = 2
-_LEAST_OF_NUMBERS = 4
+    from crest._cues import Cues
 
 
 def cues_in_recordings(
@@ -53,6 +51,7 @@ def cues_in_recordings(
     import torch
 
     from crest._cues import cues
+    from crest._cues.inputs import TooFewGroupsError
     from crest.lab.cli.own_windows import own_windows
 
     words_aside(json)
@@ -63,37 +62,30 @@ def cues_in_recordings(
         windows, lengths, assumed = own_windows(table, recordings.signals, options, whole=window is None)
     numbers = windows.extra["recording"]
     groups = numbers if leave_out == "recording" and len(set(numbers.tolist())) < len(windows) else None
-    is_class = classes or bool(windows.classes)
-    if groups is not None and (few := _too_few(groups, windows.y, is_class)):
-        assumed.append(f"windows are left out one by one, and not whole recordings: {few}")
-        groups = None
     names = windows.classes
     y = [names[int(one)] for one in windows.y] if names else torch.from_numpy(windows.y)
-    with console.status(f"reading the label from {len(windows)} windows"):
-        found = cues(
+
+    def read(groups: "npt.NDArray[np.int64] | None") -> "Cues":
+        return cues(
             torch.from_numpy(windows.x),
             y,
             None if recordings.condition is None else windows.extra["condition"].tolist(),
             groups=groups,
             mask=lengths if window is None else None,
-            classes=is_class,
+            classes=classes or bool(names),
             seed=seed,
         )
+
+    with console.status(f"reading the label from {len(windows)} windows"):
+        try:
+            found = read(groups)
+        except TooFewGroupsError as few:
+            why = str(few).replace("groups", "recordings", 1)
+            assumed.append(f"windows are left out one by one, and not whole recordings: {why}")
+            found = read(None)
     found = dataclasses.replace(found, notes=(*found.notes, *assumed))
     if json:
         print_json(found.to_dict())
     else:
         told = in_options_of(cues_in_recordings, str(found), begins=False)
         console.print(told, markup=False, highlight=False, soft_wrap=True)
-
-
-def _too_few(
-    groups: "npt.NDArray[np.int64]", y: "npt.NDArray[np.floating[Any]]", classes: bool
-) -> str | None:
-    """Why recordings cannot be left out as a whole, if they cannot."""
-    pairs = {(float(label), int(group)) for label, group in zip(y, groups, strict=True)}
-    if not classes:
-        count = len(set(groups.tolist()))
-        return f"there are {count} recordings" if count < _LEAST_OF_NUMBERS else None
-    counts = [sum(label == one for label, _ in pairs) for one in {label for label, _ in pairs}]
-    return "a class has one recording" if min(counts) < _LEAST else None
