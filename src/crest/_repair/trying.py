@@ -172,7 +172,7 @@ def _write(shared: Path, value: object, jobs: int, joblib: Any) -> None:
 def _own_values(tensor: Tensor) -> Any:
     """How a tensor is pickled: without the rest of what it is a part of, since each batch of one array would write all of it."""
     whole = tensor.layout is not torch.strided or tensor.untyped_storage().nbytes() <= tensor.nbytes
-    return (tensor if whole else tensor.clone()).__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    return (tensor if whole else tensor.clone()).__reduce_ex__(pickle.HIGHEST_PROTOCOL)  # type: ignore[no-untyped-call]
 
 
 def _sent_back(future: Future[TriedModel | str]) -> TriedModel | str:
