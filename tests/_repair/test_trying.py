@@ -26,7 +26,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import crest
 from crest import ExchangeSettings
 from crest._repair import AS_IT_IS
-from crest._repair.trying import tried
+from crest._repair.trying import _write, tried
 from crest._repair.workshop import TriedModel
 from crest.remedies import CONTROL, REMEDIES, Remedy, fitting_remedies
 from knocks_made import fit, knocks, network, one_step, split
@@ -212,6 +212,26 @@ def test_what_all_candidates_share_is_sent_once() -> None:
     Counted.sent = 0
     repaired(2, train=Counted(TRAIN), fit=one_step, remedies=["level jitter", "AC coupling", "high-pass"])
     assert Counted.sent == 1
+
+
+@JOBLIB
+def test_a_part_of_an_array_is_written_without_the_rest(tmp_path: Path) -> None:
+    x, y = torch.randn(64, 1, 1000), torch.randn(64)
+    tied = torch.nn.Parameter(torch.ones(2))
+    value = (split(x, y, 4), x.mT, torch.ones(1).expand(9), torch.eye(3).to_sparse(), [tied, tied])
+    _write(tmp_path / "shared", value, 2, pytest.importorskip("joblib"))
+    # Once in batches, and once as a whole.
+    assert (tmp_path / "shared").stat().st_size < 2.2 * x.nbytes
+    batches, turned, wide, sparse, weights = pickle.loads((tmp_path / "shared").read_bytes())
+    assert all(
+        torch.equal(a, b)
+        for mine, given in zip(batches, value[0], strict=True)
+        for a, b in zip(mine, given, strict=True)
+    )
+    assert torch.equal(turned, x.mT)
+    assert wide.stride() == (0,)
+    assert torch.equal(sparse.to_dense(), torch.eye(3))
+    assert weights[0] is weights[1]
 
 
 @JOBLIB

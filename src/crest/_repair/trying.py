@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from crest._base.rng import set_torch_settings, torch_settings
 from crest._repair.measuring import Yardstick
@@ -211,13 +212,19 @@ def _write(shared: Path, value: object, jobs: int, joblib: Any) -> None:
     """Pickle what the processes share. Who can write nothing in a folder, or has no room there, is told by the error itself."""
     try:
         with shared.open("wb") as file:
-            joblib.parallel.loky.backend.reduction.dump(value, file)
+            joblib.parallel.loky.backend.reduction.dump(value, file, reducers={Tensor: _own_values})
     except OSError:
         raise
     except Exception as failed:
         raise ValueError(
             f"jobs must be 1 if the model, fit, error or batches cannot be pickled, got {jobs}: {in_words(failed)}"
         ) from failed
+
+
+def _own_values(tensor: Tensor) -> Any:
+    """How a tensor is pickled: without the rest of what it is a part of, since each batch of one array would write all of it."""
+    whole = tensor.layout is not torch.strided or tensor.untyped_storage().nbytes() <= tensor.nbytes
+    return (tensor if whole else tensor.clone()).__reduce_ex__(pickle.HIGHEST_PROTOCOL)  # type: ignore[no-untyped-call]
 
 
 def _sent_back(future: Future[TriedModel | str]) -> TriedModel | str:
