@@ -68,6 +68,11 @@ def test_a_few_that_flip_are_a_warning() -> None:
         require_repeatable(flips, [X], 64)
 
 
+def test_a_small_effect_of_the_batch_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"^function should give .* got others for 32 of 32 trajectories"):
+        require_repeatable(lambda x: mean(x) + 0.01 * mean(X).std() * len(x) / 32, [X], 64)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_rounding_is_no_other_prediction(dtype: torch.dtype) -> None:
     noise = 2 * torch.finfo(dtype).eps
