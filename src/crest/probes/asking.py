@@ -111,11 +111,10 @@ trajectories in another order and batch size: does it subtract a mean over the b
             ".eval() first)?"
         )
     count = len(first)
-    # No batch of one: `squeeze` would take its axis away.
-    cut = max(2, count // 3) if count > 3 else count
-    turned = [part.flip(0) for part in rows]
-    batches = [[part[some] for part in turned] for some in (slice(cut), slice(cut, None))]
-    again = in_batches(function, [batch for batch in batches if len(batch[0])]).flip(0)
+    # Small batches differ most from one another. No batch of one: `squeeze` would take its axis away.
+    pieces = max(1, count // (4 if count >= 8 else 2))
+    turned = [part.flip(0).tensor_split(pieces) for part in rows]
+    again = in_batches(function, list(zip(*turned, strict=True))).flip(0)
     moved = int(_moved(first, again).sum())
     if not moved:
         return
