@@ -260,7 +260,8 @@ def trouble(name: str, odd: Oddity) -> str | None:
         return f"it changed: {changed[:3] or (len(before), len(after))}"
     if not (torch.equal(x, data[0]) and torch.equal(y, data[1])):
         return "the data changed"
-    if odd.batch and name != "replace_pooling" and refused is None:
+    # In bfloat16 it may drown in rounding.
+    if odd.batch and odd.dtype != torch.bfloat16 and name != "replace_pooling" and refused is None:
         return "a prediction that follows its batch got a verdict"
     return None
 

@@ -447,7 +447,7 @@ def test_it_is_a_public_name() -> None:
             {"mask": torch.tensor([1, 1, 0, 1])[:, None].expand(4, 9)},
             "^mask must leave a valid step in each trajectory, got none in trajectory 2",
         ),
-        ({"function": lambda x: x}, r"^function must return real numbers of shape \(B,\).* got \(64, 9, 1\)"),
+        ({"function": lambda x: x}, r"^function must return real numbers of shape \(B,\).* got \(8, 9, 1\)"),
         ({"function": lambda x: x.sum()}, "^function must return a tensor with a row for each"),
         (
             {"function": lambda x: 1.0},
@@ -468,7 +468,7 @@ def test_messages(changes: dict[str, object], message: str) -> None:
 
 @pytest.mark.unchecked
 def test_the_function_must_be_one() -> None:
-    with pytest.raises(ValueError, match=r"^function must be callable, got str"):
+    with pytest.raises(ValueError, match=r"^function must be a module or a function, got str"):
         exchange_test("model", torch.zeros(4, 20, 1), exchange=ExchangeSettings(what="background"))
 
 

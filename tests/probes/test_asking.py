@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from crest.probes.asking import quietly, require_callable, require_predictions, require_repeatable
 
-X = torch.randn(40, 20, 1)
+X = torch.randn(40, 20, 1, generator=torch.Generator().manual_seed(1000))
 
 
 def mean(x: Tensor) -> Tensor:
@@ -61,11 +61,16 @@ def test_a_few_that_flip_are_a_warning() -> None:
 
     def flips(x: Tensor) -> Tensor:
         found = mean(x)
-        found[0] += len(x) == 32
+        found[0] += len(x) == 32  # of the first 32, asked about at once
         return found
 
     with pytest.warns(UserWarning, match=r"^function should give .* got others for 1 of 32 trajectories"):
         require_repeatable(flips, [X], 64)
+
+
+def test_a_small_effect_of_the_batch_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"^function should give .* got others for 32 of 32 trajectories"):
+        require_repeatable(lambda x: mean(x) + 0.01 * mean(X).std() * len(x) / 32, [X], 64)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
