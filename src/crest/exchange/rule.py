@@ -67,7 +67,7 @@ def choose(
         mask: (N, T), True where a step is valid.
         conditions: (N,), the condition of each trajectory (a load, a machine), or several columns by name. With them each
             candidate's error under its worst condition is shown, and where target and condition are tied, the few that break
-            the tie decide.
+            the tie decide. They must vary, and some of them repeat.
         error: from predictions and targets to one number. By default the root mean square error, and for logits
             (B, K) the share of wrong classes.
         exchange: how candidates are tested; all on the same exchanges.
