@@ -1,9 +1,7 @@
 """What the inputs of a model look like: raw, or already prepared for it."""
 
 from crest._base.arrays import Signals, StepMask, valid_steps
-
-# our choice: docs/choices.md#audit
-_EXACT = 1e-3
+from crest.exchange.preparation import preparation_of
 
 
 def preprocessing_seen(signals: Signals, mask: StepMask | None = None) -> str | None:
@@ -21,21 +19,22 @@ def preprocessing_seen(signals: Signals, mask: StepMask | None = None) -> str | 
         >>> preprocessing_seen(x), preprocessing_seen(x.abs())
         (None, 'are never negative, as an envelope')
     """
+    seen = preparation_of(signals, mask)
+    if seen.centred:
+        return (
+            "look standardised window by window"
+            if seen.scaled
+            else "have no mean in any window, as behind AC coupling"
+        )
     valid = valid_steps(mask, signals[..., 0]).unsqueeze(-1)
+    values = signals.double()
     count = valid.sum(1).clamp(min=1)
-    values = signals.double().masked_fill(~valid, 0.0)
-    mean = values.sum(1) / count
+    mean = values.masked_fill(~valid, 0.0).sum(1) / count
     deviation = ((values - mean.unsqueeze(1)).square() * valid).sum(1).div(count).sqrt()
-    if not bool((deviation > 0).any()) or len(signals) < 2:
+    if len(signals) < 2 or not bool((deviation > 0).any()):
         return None
-    centred = bool((mean.abs() <= _EXACT * deviation.clamp(min=_EXACT)).all())
-    # With or without Bessel's correction.
-    if centred and bool(((deviation - 1).abs() <= max(_EXACT, float(1 / count.amin()))).all()):
-        return "look standardised window by window"
-    if centred:
-        return "have no mean in any window, as behind AC coupling"
     # Down to 0, as far as its deviation reaches: a level above 0 alone is no envelope.
-    least = signals.double().masked_fill(~valid, float("inf")).amin(1)
+    least = values.masked_fill(~valid, float("inf")).amin(1)
     if bool((least >= 0).all()) and bool((least < mean).all()) and bool((least <= deviation).all()):
         return "are never negative, as an envelope"
     return None

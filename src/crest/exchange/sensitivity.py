@@ -10,6 +10,7 @@ from torch import Tensor
 
 from crest._base.arrays import Signals, StepMask
 from crest._base.rng import generator
+from crest.exchange.preparation import preparation_of
 from crest.exchange.settings import ExchangeSettings
 from crest.exchange.two_way import LEVEL, Array
 from crest.nuisances import SeparatedSignals
@@ -64,6 +65,7 @@ def sensitivities(
         error: from predictions and targets to one number.
     """
     parts = SeparatedSignals(signals, mask, sigma=settings.sigma)
+    prepared = preparation_of(signals, mask)
     numbers = generator(settings.seed, "exchange/nuisances")
     count = len(signals)
     order = torch.from_numpy(numbers.permutation(count))
@@ -79,10 +81,10 @@ def sensitivities(
         for some, given, factor in batches_of(*each, size=settings.batch_size):
             made = parts.exchanged(names, some, given, factor)
             if mask is None:
-                yield (made,)
+                yield (prepared.again(made),)
             else:
                 valid = mask[some.to(mask.device)]
-                yield made.masked_fill(~valid.unsqueeze(-1), 0.0), valid
+                yield prepared.again(made.masked_fill(~valid.unsqueeze(-1), 0.0), valid), valid
 
     def row(names: Sequence[str], donors: int) -> Sensitivity:
         rows = order.repeat(donors)
