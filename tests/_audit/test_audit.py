@@ -1,6 +1,7 @@
 """The audit on models whose answer is known, with masks, classes, conditions and bad input."""
 
 import copy
+import dataclasses
 import json
 import math
 import re
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import crest
 from crest import ExchangeSettings, audit
@@ -606,7 +608,7 @@ def test_conditions_come_in_several_columns_and_once_only() -> None:
 @pytest.mark.parametrize(
     ("conditions", "message"),
     [
-        (["a"] * 63, "^conditions must name one of each of 64 trajectories, got 63"),
+        (["a"] * 63, "^conditions must have a value for each of the 64 trajectories, got 63"),
         ({"speed": [1] * 64, "load": [1] * 60}, r"^conditions\['load'\] must have shape \(N,\) = \(64,\)"),
         ({}, "^conditions must have a column or more"),
         ([None] * 64, "^conditions must name a condition for each trajectory, got None"),
@@ -691,3 +693,34 @@ def test_constant_channels_are_audited_too() -> None:
     still = audit(lambda x: x.mean((1, 2)), (flat, torch.arange(16.0)), exchange=SMALL)
     assert still.exchange.movers() == ("offset",)
     assert still.verdict == "unclear"
+
+
+@pytest.mark.parametrize("count", [39, 41, 80])
+def test_conditions_are_one_for_each_trajectory_that_was_brought(count: int) -> None:
+    """Also for those that are not looked at: a column that is too short by a few is another column."""
+    x, size, _ = by_speed()
+    x, size = x[:40], size[:40]
+    for brought in (
+        (x, size),
+        [(x[:20], size[:20]), (x[20:], size[20:])],
+        DataLoader(TensorDataset(x, size), 8),
+    ):
+        with pytest.raises(
+            ValueError, match=f"conditions must have a value for each of the 40 trajectories, got {count}"
+        ):
+            audit(
+                reads_size,
+                brought,
+                conditions=["a", "b"] * (count // 2) + ["a"] * (count % 2),
+                exchange=SMALL,
+            )
+
+
+def test_how_many_were_looked_at_is_told() -> None:
+    x, size, _ = by_speed()
+    some = audit(reads_size, (x, size), exchange=dataclasses.replace(SMALL, trajectories=16))
+    assert any(
+        note.startswith(f"the first 16 of {len(x)} trajectories were looked at") for note in some.notes
+    )
+    whole = audit(reads_size, (x, size), exchange=dataclasses.replace(SMALL, trajectories=len(x)))
+    assert not any("were looked at" in note for note in whole.notes)

@@ -22,7 +22,7 @@ from crest.exchange.settings import ExchangeSettings, settings_of
 from crest.exchange.ties import Columns, Conditions, condition_columns, condition_names
 from crest.probes.asking import require_callable
 from crest.probes.errors import ErrorOf, are_classes, as_numbers_note, rmse_or_error_rate
-from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
+from crest.strangers.batch import Batch, BatchKeys, gathered, known_count, require_in_order
 from crest.strangers.lengths import padding_note
 from crest.strangers.model import StrangerModel, settled_axes
 
@@ -91,6 +91,12 @@ def audit(
     if len(given) < 2:
         raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
     notes: list[str] = []
+    brought = known_count(batches)
+    if brought is not None and brought > len(given):
+        notes.append(
+            f"the first {len(given)} of {brought} trajectories were looked at. Pass "
+            "exchange=crest.ExchangeSettings(trajectories=...) to look at more"
+        )
     channels_first = settled_axes(model, given, channels_first, notes=notes)
     stranger = StrangerModel(model, channels_first, answer, settings.batch_size)
     with stranger.quiet():
@@ -99,7 +105,7 @@ def audit(
         notes += as_numbers_note(error, answers, batch.targets)
         notes += padding_note(batch.signals, batch.mask)
         known = known_events(events, batch, notes)
-        names = None if columns is None else _names(columns, batch, notes)
+        names = None if columns is None else _names(columns, batch, brought, notes)
         tested = exchange_test(
             stranger, batch.signals, mask=batch.mask, targets=batch.targets, error=error, exchange=settings
         )
@@ -195,14 +201,23 @@ def _brief(batch: Batch) -> tuple[tuple[float, float] | None, list[str]]:
     return (cue.score - cue.chance, cue.interval[1] - cue.chance), []
 
 
-def _names(columns: Columns, batch: Batch, notes: list[str]) -> list[Hashable]:
-    """The condition of each trajectory that is looked at; a note tells what is only among the others."""
+def _names(columns: Columns, batch: Batch, brought: int | None, notes: list[str]) -> list[Hashable]:
+    """The condition of each trajectory that is looked at; a note tells what is only among the others.
+
+    Args:
+        columns: of all trajectories.
+        batch: those that are looked at, the first ones.
+        brought: how many there are, if that is known.
+        notes: are added to.
+    """
     if batch.targets is None:
         raise ValueError("conditions need targets in the batches, got none")
     count, given = len(batch), len(next(iter(columns.values())))
     names = condition_names(columns, given)
-    if given < count:
-        raise ValueError(f"conditions must name one of each of {count} trajectories, got {given}")
+    if given < count or (brought is not None and given != brought):
+        raise ValueError(
+            f"conditions must have a value for each of the {brought or count} trajectories, got {given}"
+        )
     if unseen := dict.fromkeys(name for name in names[count:] if name not in set(names[:count])):
         notes.append(
             f"conditions that are not among the first {count} of {given} trajectories: "

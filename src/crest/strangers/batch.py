@@ -400,6 +400,27 @@ def gathered(
     return join_batches(found, most=most)
 
 
+def known_count(batches: Any) -> int | None:
+    """How many trajectories were brought, if that is known without reading them; None for loaders of unknown length.
+
+    Example:
+        >>> pair = (torch.zeros(4, 9, 1), torch.zeros(4))
+        >>> known_count(pair), known_count([pair, pair]), known_count(iter([pair]))
+        (4, 8, None)
+    """
+    if isinstance(batches, Tensor | np.ndarray):
+        return len(batches) if batches.ndim else None
+    if isinstance(batches, list):
+        parts = [known_count(one) for one in batches]
+        known = [one for one in parts if one is not None]
+        return sum(known) if known and len(known) == len(parts) else None
+    if isinstance(batches, tuple):
+        return known_count(batches[0]) if batches and isinstance(batches[0], Tensor | np.ndarray) else None
+    sampler = getattr(getattr(batches, "batch_sampler", None), "sampler", None)
+    whole = isinstance(sampler, SequentialSampler) and not getattr(batches, "drop_last", False)
+    return len(sampler) if whole and sampler is not None else None
+
+
 def generators_of(batches: Any) -> set[torch.Generator]:
     """Those that a loader draws from, if it has its own.
 
