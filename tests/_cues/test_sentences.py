@@ -78,7 +78,7 @@ def test_the_surroundings_are_told_if_they_tell_more_than_their_parts() -> None:
 def test_nothing_is_said_to_be_nothing() -> None:
     first, *_, last = told(rows(), None, "80 trajectories")
     assert first == "No nuisance alone explains the target."
-    assert last.startswith("All together explain hardly anything: check labels")
+    assert last.startswith("All together explain too little to tell from chance.")
     assert "check labels" not in " ".join(told(rows(core=0.9, all=0.9), None, "80 trajectories"))
 
 

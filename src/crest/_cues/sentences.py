@@ -113,7 +113,8 @@ def _about_brief(rows: dict[str, Cue], found: Sequence[Cue]) -> list[str]:
         words = [f"What is brief alone {_percent(core)}."]
     if not any(map(_counts, (core, all_of, *found))):
         words.append(
-            "All together explain hardly anything: check labels and units before you train a network."
+            "All together explain too little to tell from chance. More recordings may tell; else check labels and units before you train "
+            "a network."
         )
     return words
 

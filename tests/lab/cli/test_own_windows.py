@@ -52,3 +52,19 @@ def test_given_names_must_hold_every_class_of_the_table(table: Path) -> None:
         ValueError, match=r", got a, b, and it also has 0\.5, 1\.5, 2\.5, 3\.5, 4\.5 and others$"
     ):
         own_windows(table, None, RecordingOptions(window=1, classes=["a", "b"]), whole=True)
+
+
+def test_resampling_needs_the_rate_of_the_files(tmp_path: Path) -> None:
+    """Without it the windows would be of the rate that the files have."""
+    np.save(tmp_path / "a.npy", np.arange(40.0))
+    np.save(tmp_path / "b.npy", np.arange(40.0))
+    table = tmp_path / "table.csv"
+    table.write_text("file,label\na.npy,1\nb.npy,2\n")
+    with pytest.raises(
+        ValueError, match=r"sample_rate must be given where files do not say it, got none for 'a.npy'"
+    ):
+        own_windows(table, None, RecordingOptions(window=4, resample=10.0), whole=False)
+    windows, *_ = own_windows(
+        table, None, RecordingOptions(window=4, resample=10.0, sample_rate=20.0), whole=False
+    )
+    assert len(windows) == 10

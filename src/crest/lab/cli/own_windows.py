@@ -38,7 +38,9 @@ def own_windows(table: Path, folder: Path | None, options: RecordingOptions, *, 
     found = gathered_recordings(table, folder, options)
     assumed = [] if found.classes is None else [_about_classes(found, given=options.classes is not None)]
     found = padded(found) if whole else found
-    # An audit does not ask for the rate, so nobody need know it.
+    if options.resample is not None and found.silent:
+        raise ValueError(found.rate_missing())
+    # Nothing else here asks for the rate, so nobody need know it.
     windows = joined(dataclasses.replace(found, rate=found.rate or 1.0, silent=[]))
     lengths = torch.tensor([one.length for one in found.recordings]).clamp(max=found.options.window)
     if whole:
