@@ -108,7 +108,7 @@ class Audit:
         lines = []
         if self.error is not None:
             beside = self.exchange.expected_error
-            other = "" if beside is None else f", expected without what was declared {beside:.3g}"
+            other = "" if beside is None else f", with what was declared exchanged {beside:.3g}"
             constant = self.exchange.constant_error
             least = "" if constant is None else f", of a constant prediction {constant:.3g}"
             lines.append(f"  error {self.error:.3g}{other}{least}")

@@ -132,7 +132,7 @@ class Workshop:
         self.stride = found.stride
         if self.stride > 1:
             self.notes.append(
-                f"Features have a step for {self.stride} of the inputs; CREST's constants count those of the inputs."
+                f"One step of the features covers {self.stride} steps of the inputs; CREST's constants count steps of the inputs."
             )
         if self.head is None and found.linear is not None:
             self.head = found.linear
