@@ -21,8 +21,8 @@ def test_every_constant_says_where_it_comes_from() -> None:
     [
         ({"sigma": 0.0}, "sigma must be positive, got 0.0"),
         ({"dilation": -1}, "dilation must be a whole number, 0 or more, got -1"),
-        ({"delta": 0.0}, r"delta must lie in \[1e-30, 1\], got 0.0"),
-        ({"delta": 1e200}, r"delta must lie in \[1e-30, 1\], got 1e\+200"),
+        ({"delta": 0.0}, r"delta must lie in \[1e-30, 1e30\], got 0.0"),
+        ({"delta": 1e200}, r"delta must lie in \[1e-30, 1e30\], got 1e\+200"),
         ({"gate_width": 0.0}, r"gate_width must lie in \[1e-30, 1e30\]"),
         ({"epsilon_min": 0.4}, "epsilon_min and epsilon_max must satisfy"),
         ({"alpha_max": 1.2}, "alpha_min and alpha_max must satisfy"),

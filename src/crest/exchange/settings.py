@@ -8,7 +8,7 @@ from crest._base.arguments import require_choice, require_fields
 from crest._base.doors import door
 from crest.background import SIGMA
 from crest.background.separation import background_of
-from crest.nuisances import nuisances_of
+from crest.nuisances.separated import joint_nuisances_of
 
 What: TypeAlias = Literal["spectrum", "background"]
 """What a trajectory gets of another: how large each frequency of its background is, or the background as it is."""
@@ -66,7 +66,7 @@ class ExchangeSettings:
         # NumPy's integers pass for whole numbers; torch takes no such seed, and records keep no such number.
         for name in ("trajectories", "block", "batch_size", "bootstrap", "seed"):
             object.__setattr__(self, name, int(getattr(self, name)))
-        object.__setattr__(self, "invariant", nuisances_of(self.invariant, "invariant"))
+        object.__setattr__(self, "invariant", joint_nuisances_of(self.invariant, "invariant"))
 
 
 def settings_of(exchange: object, invariant: Sequence[str] | None = None) -> ExchangeSettings:
@@ -83,4 +83,6 @@ def settings_of(exchange: object, invariant: Sequence[str] | None = None) -> Exc
     found = ExchangeSettings() if exchange is None else exchange
     if not isinstance(found, ExchangeSettings):
         raise ValueError(f"exchange must be a crest.ExchangeSettings, got {type(exchange).__name__}")
-    return found if invariant is None else replace(found, invariant=nuisances_of(invariant, "invariant"))
+    return (
+        found if invariant is None else replace(found, invariant=joint_nuisances_of(invariant, "invariant"))
+    )

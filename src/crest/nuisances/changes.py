@@ -17,7 +17,7 @@ from crest._base.tensors import (
 from crest.background import SIGMA
 from crest.nuisances.lengths import on_valid_steps
 from crest.nuisances.scale import robust_scale
-from crest.nuisances.separated import SeparatedSignals, nuisances_of
+from crest.nuisances.separated import SeparatedSignals, joint_nuisances_of, nuisances_of
 from crest.nuisances.spectra import white
 
 
@@ -51,7 +51,7 @@ def exchange(
     x, own = as_signals("x", x, mask)
     require_tensor("donors", donors, "(B, S, C)", (len(x), donors.shape[1:2].numel(), x.shape[2]))
     require_floating("donors", donors)
-    wanted = nuisances_of(names)
+    wanted = joint_nuisances_of(names)
     if not wanted or "rate" in wanted:
         raise ValueError(
             f"names must be of nuisances that a donor can give (for rate take stretched), got {names!r}"

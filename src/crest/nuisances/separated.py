@@ -206,7 +206,7 @@ class SeparatedSignals:
             donors: (B,), numbers of trajectories.
             factor: of "rate", which has no donor: time is stretched by it, one number or one for each row.
         """
-        wanted = nuisances_of(names)
+        wanted = joint_nuisances_of(names)
         own, donors = own.to(self.signals.device), donors.to(self.signals.device)
         factors = torch.as_tensor(factor, dtype=torch.float64, device=self.signals.device).expand(len(own))
         if self.mask is None:
@@ -301,11 +301,23 @@ def nuisances_of(names: str | Sequence[str], argument: str = "names") -> tuple[s
     for one in found:
         if one not in NAMES:
             raise ValueError(f"{argument} must be of {', '.join(NAMES)}, got {one!r}")
+    return tuple(name for name in NAMES if name in found)
+
+
+@door
+def joint_nuisances_of(names: str | Sequence[str], argument: str = "names") -> tuple[str, ...]:
+    """The same for nuisances that are exchanged together: the surroundings bring their own gain and colour.
+
+    Example:
+        >>> joint_nuisances_of("offset+surroundings")
+        ('offset', 'surroundings')
+    """
+    found = nuisances_of(names, argument)
     if "surroundings" in found and {"gain", "colour"} & set(found):
         raise ValueError(
             f"{argument} must have surroundings, or gain and colour: the surroundings bring their own, got {names!r}"
         )
-    return tuple(name for name in NAMES if name in found)
+    return found
 
 
 # Its square is a number of float32 still.

@@ -47,8 +47,7 @@ class CrestConfig:
     def __post_init__(self) -> None:
         require_fields(self, "be positive", "sigma")
         # What float32 holds, with room: a guard of 1e-50 would be 0 there, and one of 1e200 infinite.
-        require_fields(self, "lie in [1e-30, 1]", "delta")
-        require_fields(self, "lie in [1e-30, 1e30]", "gate_width")
+        require_fields(self, "lie in [1e-30, 1e30]", "delta", "gate_width")
         require_fields(self, "be a whole number, 0 or more", "dilation")
         require_fields(self, "lie in [0, 1)", "momentum")
         slopes = ("core_slope", "core_offset", "gate_start", "alpha_offset", "alpha_slope")

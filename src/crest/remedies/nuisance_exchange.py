@@ -8,7 +8,7 @@ from crest._base.arguments import require
 from crest._base.arrays import Signals, StepMask, valid_steps
 from crest._base.doors import door
 from crest.background.slow import SIGMA
-from crest.nuisances.separated import SeparatedSignals, nuisances_of
+from crest.nuisances.separated import SeparatedSignals, joint_nuisances_of
 from crest.remedies.augmentation import Augmentation
 from crest.remedies.rows import drawn_donors
 
@@ -49,7 +49,7 @@ class ExchangeNuisances(Augmentation):
         channels_first: bool = False,
     ) -> None:
         super().__init__(probability=probability, generator=generator, channels_first=channels_first)
-        self.names = nuisances_of(names)
+        self.names = joint_nuisances_of(names)
         if not self.names or "rate" in self.names:
             raise ValueError(
                 f"names must be of nuisances that a donor can give (for rate take Stretch), got {names!r}"

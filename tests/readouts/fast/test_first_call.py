@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from crest.readouts.fast import first_call
-from crest.readouts.fast.first_call import telling
+from crest.readouts.fast.first_call import told_first_call
 
 
 def test_a_first_call_that_takes_long_is_told_once_for_each_dtype(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,12 +21,12 @@ def test_a_first_call_that_takes_long_is_told_once_for_each_dtype(monkeypatch: p
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         for kernel in ("one", "two", "one"):
-            with telling(kernel, torch.float32):
+            with told_first_call(kernel, torch.float32):
                 time.sleep(0.2)
         assert [str(one.message).split(",")[0] for one in told] == [
             "crest compiles its operators for torch.float32"
         ]
-        with telling("one", torch.float64):
+        with told_first_call("one", torch.float64):
             pass
         assert len(told) == 1
 

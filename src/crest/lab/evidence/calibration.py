@@ -76,7 +76,7 @@ def _show(found: Found) -> Shown:
     models = [one for place in DEVELOPMENT_PLACES for one in audited_models(found, place)]
     clear = [one for one in models if one.answer != "unclear"]
     return Shown(
-        tables=(_limit_table(clear),) if clear else (),
+        tables=(_limit_table(clear),),
         charts=(_chart(models),) if models else (),
         notes=(
             "OOD errors of the development seed say which models hold and which break. No reported seed is looked at here.",

@@ -16,6 +16,7 @@ NEUTRAL: dict[str, dict[str, Any]] = {
     "CrestReadout": {"background": "slow", "run_up": 0, "stride": 1},
     "CwruSystem": {"standardized": False, "size_classes": False},
     "GearSystem": {"threshold": None},
+    "HighPass": {"validate": True},
     "ImpactSystem": {"threshold": None},
     "RunSpec": {"remedy": "none", "remedy_options": {}},
 }
@@ -63,7 +64,7 @@ def naming(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
         if name not in WITHOUT_EFFECT
         # Compared as JSON: in Python False is 0 and 1 is 1.0.
-        and (name not in neutral or canonical_json(value) != canonical_json(neutral[name]))
+        and (name not in neutral or canonical_json(INERT.get(name, value)) != canonical_json(neutral[name]))
     }
 
 

@@ -17,11 +17,11 @@ _TOLD: set[torch.dtype] = set()
 
 
 @contextlib.contextmanager
-def telling(kernel: object, dtype: torch.dtype) -> Iterator[None]:
+def told_first_call(kernel: object, dtype: torch.dtype) -> Iterator[None]:
     """Around a call of a kernel: a warning if it is the first one and takes as long as compiling does; one for each dtype.
 
     Example:
-        >>> with telling("any kernel", torch.float32):
+        >>> with told_first_call("any kernel", torch.float32):
         ...     pass
     """
     if (kernel, dtype) in _CALLED:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from crest._base.arrays import Features, Pooled, Profile, Selection, StepMask
 from crest.readouts.fast.backends import LARGEST_SIGMA
-from crest.readouts.fast.first_call import telling
+from crest.readouts.fast.first_call import told_first_call
 from crest.readouts.fast.threads import on_threads
 
 _LANES = 8
@@ -204,7 +204,7 @@ def _residuals(
     valid, masked = _valid(mask)
     series = _array(features)
     weights = _taps(sigma, features.dtype)
-    with telling(residuals, features.dtype):
+    with told_first_call(residuals, features.dtype):
         on_threads(
         residuals, batch, series.reshape(batch, -1), valid, masked, weights, sigma, weights.dtype.type(floor), delta,
         *(tensor.numpy() for tensor in found),
@@ -251,7 +251,7 @@ def _choose(
         raise ValueError(f"dilation must be 0 or more, got {dilation}")
     found = _chosen_shapes(tiles, peak, above, count, mask, floor, tie, resolution, dilation)
     number = _array(tiles).dtype.type
-    with telling(selections, tiles.dtype):
+    with told_first_call(selections, tiles.dtype):
         on_threads(
         selections, tiles.shape[0], _array(tiles), _array(peak), _array(above), _array(count), *_valid(mask), number(floor),
         number(tie), number(resolution), dilation, *(tensor.numpy() for tensor in found),
@@ -277,7 +277,7 @@ def _pool(
     pooled = _pooled_shape(features, tiles, inner, outer, level, mask)
     weights = (_array(weight) for weight in (inner, outer, level))
     series = _array(features).reshape(features.shape[0], -1)
-    with telling(weighted_sums, features.dtype):
+    with told_first_call(weighted_sums, features.dtype):
         on_threads(weighted_sums, len(series), series, _array(tiles), *weights, *_valid(mask), pooled.numpy())
     return pooled
 
@@ -308,7 +308,7 @@ def _spread(
     spread = _spread_shape(gradient, tiles, inner, outer, level, mask, steps)
     batch = gradient.shape[0]
     arrays = [_array(tensor) for tensor in (gradient, tiles, inner, outer)]
-    with telling(spread_weights, gradient.dtype):
+    with told_first_call(spread_weights, gradient.dtype):
         on_threads(spread_weights, batch, *arrays, *_valid(mask), spread.numpy().reshape(batch, -1))
     return spread
 
