@@ -188,6 +188,7 @@ def _missing(piece: Piece) -> ValueError:
 PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     "README.md": {
         "table": lambda pieces: place_table(pieces, FOUR),
+        "bearings": _whole("vibration", "means"),
         "remedies": picks_by_place,
         "claims": first_claims,
     },
@@ -197,7 +198,9 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     "docs/audit.md": {
         name: _whole("audit", name)
         for name in ("so far", "thresholds", "verdicts", "elsewhere", "attributions")
-    },
+    }
+    | {"limits": _whole("calibration", "limits")},
+    "docs/vibration.md": {name: _whole("vibration", name) for name in ("repairs", "candidates", "calm")},
     "docs/which_remedy.md": {
         name: _whole("remedies", name) for name in ("which", "by encoder", "without help")
     },
