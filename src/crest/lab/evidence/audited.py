@@ -3,8 +3,11 @@
 import collections
 import dataclasses
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from scipy.stats import spearmanr
 
 from crest.exchange.result import MOVES, AuditVerdict
 from crest.lab.evidence.attributed import ORDER_CLAIM, attributed, judged_order, order_table
@@ -177,6 +180,70 @@ def _chart(models: Sequence[AuditedModel]) -> Chart:
     )
 
 
+def _foretold(
+    everywhere: Mapping[RemedyPlace, Sequence[AuditedModel]],
+) -> dict[str, list[tuple[AuditedModel, float]]]:
+    """Models of each system with a learnt task, and the field error that the exchange of offset, drift and tones foretells."""
+    found: dict[str, list[tuple[AuditedModel, float]]] = {}
+    for place, models in everywhere.items():
+        for one in models:
+            together = seen_by_spectra(one.outcome).shares.together
+            if together is not None and together.error is not None:
+                found.setdefault(named(place.system), []).append((one, together.error))
+    return found
+
+
+def _foretold_table(by_system: Mapping[str, Sequence[tuple[AuditedModel, float]]]) -> Table:
+    rows = []
+    for system, models in by_system.items():
+        foretold, measured = [error for _, error in models], [one.outcome.ood for one, _ in models]
+        ratios = sorted(field / error for field, error in zip(measured, foretold, strict=True))
+        varied = len(set(foretold)) > 1 and len(set(measured)) > 1
+        order = float(spearmanr(foretold, measured).statistic) if varied else 0.0
+        rows.append(
+            (
+                system,
+                f"{len(models)}",
+                f"{order:.2f}",
+                f"{statistics.median(ratios):.2f}",
+                f"{ratios[len(ratios) // 10]:.2f} to {ratios[-1 - len(ratios) // 10]:.2f}",
+            )
+        )
+    return Table(
+        name="foretold",
+        caption="The error with offset, drift and tones exchanged against the error that was measured in the field: rank correlation, and "
+        "measured over foretold.",
+        header=("system", "models", "rank correlation", "median ratio", "four of five models"),
+        rows=tuple(rows),
+    )
+
+
+def _foretold_chart(by_system: Mapping[str, Sequence[tuple[AuditedModel, float]]]) -> Chart:
+    panels = tuple(
+        Panel(
+            title=system,
+            x_label="error with offset, drift and tones exchanged",
+            y_label="field error",
+            series=(
+                Series(
+                    name="models",
+                    x=[error for _, error in models],
+                    y=[one.outcome.ood for one, _ in models],
+                    look="points",
+                    colour="event",
+                    hover=[f"{one.place.name}, {one.way}, seed {one.seed}" for one, _ in models],
+                ),
+            ),
+        )
+        for system, models in by_system.items()
+    )
+    return Chart(
+        name="foretold",
+        caption="What the audit expects in the field, without a field label, against what was measured there.",
+        panels=panels,
+    )
+
+
 def _judged(models: Sequence[AuditedModel]) -> tuple[Claim, Claim]:
     """The verdicts on every model that was measured so."""
     clear = [one for one in models if one.answer != "unclear"]
@@ -252,9 +319,12 @@ def _show(found: Found) -> Shown:
         _verdict_table("verdicts", "The simulators, where the cue breaks and nothing else changes.", ten),
         _verdict_table("elsewhere", "Real bearings, and three settings where something is missing.", others),
     ]
+    foretold = _foretold({**ten, **others})
+    if foretold:
+        tables.append(_foretold_table(foretold))
     return Shown(
         tables=(*tables, order_table(by_system)) if by_system else tuple(tables),
-        charts=(_chart(models),) if models else (),
+        charts=(*((_chart(models),) if models else ()), *((_foretold_chart(foretold),) if foretold else ())),
         claims=(*_judged(models), judged_order(by_system) if by_system else ORDER_CLAIM)
         if whole and models
         else (_RIGHT, _ALARMS, ORDER_CLAIM),

@@ -197,7 +197,7 @@ PAGES: dict[str, dict[str, Callable[[Pieces], str]]] = {
     },
     "docs/audit.md": {
         name: _whole("audit", name)
-        for name in ("so far", "thresholds", "verdicts", "elsewhere", "attributions")
+        for name in ("so far", "thresholds", "verdicts", "elsewhere", "foretold", "attributions")
     }
     | {"limits": _whole("calibration", "limits")},
     "docs/vibration.md": {name: _whole("vibration", name) for name in ("repairs", "candidates", "calm")},
