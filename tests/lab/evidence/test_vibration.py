@@ -46,13 +46,18 @@ def test_a_rule_that_cannot_tell_leaves_the_model_as_it_is() -> None:
     there = VIBRATION_EXPERIMENT.show(Found(VIBRATION_EXPERIMENT.runs, silent, {}))
     assert (there.claims[1].verdict, there.claims[1].measured) == ("partly", "no pick; cannot tell on 5")
     assert "if it picks on no seed, this holds partly" in there.claims[1].text
-    assert {row[7:10] for row in there.tables[0].rows} == {("cannot tell", "0.10 / 0.80", "1.00")}
+    assert {row[7:10] for row in there.tables[1].rows} == {("cannot tell", "0.10 / 0.80", "1.00")}
 
 
 def test_tables_show_what_there_is_so_far() -> None:
     there = shown(VIBRATION_EXPERIMENT, calm)
-    assert [one.name for one in there.tables] == ["repairs", "candidates", "calm"]
-    assert [row[0] for row in there.tables[1].rows] == ["as it is", "standardise", "balanced"]
+    assert [one.name for one in there.tables] == ["means", "repairs", "candidates", "calm"]
+    assert [row[0] for row in there.tables[2].rows] == ["as it is", "standardise", "balanced"]
+    means = {row[0]: row[1:] for row in there.tables[0].rows}
+    assert means["as it is"] == ("0.10", "0.80")
+    # No candidate of that name on any seed.
+    assert means["trained longer"] == ("", "")
+    assert float(means["`crest.repair`, speeds known"][1]) == pytest.approx(0.3 * 0.8, abs=0.006)
     nothing = VIBRATION_EXPERIMENT.show(Found(VIBRATION_EXPERIMENT.runs, {}, {}))
     assert nothing.tables == ()
     assert [(claim.measured, claim.verdict) for claim in nothing.claims] == [("", "not measured")] * 4

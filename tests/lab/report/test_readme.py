@@ -37,7 +37,14 @@ from places import ROOT
 from report_made import chart
 
 BEFORE, AFTER = "# crest\n\n| a | b |\n| --- | --- |\n\n", "\n\nafter\n"
-SHOWN = ["main", "cross", "regimes", "cwru", *(experiment for experiment, _ in PICTURES.values())]
+SHOWN = [
+    "main",
+    "cross",
+    "regimes",
+    "cwru",
+    "vibration",
+    *(experiment for experiment, _ in PICTURES.values()),
+]
 
 
 def page(name: str) -> str:
