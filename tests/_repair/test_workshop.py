@@ -94,7 +94,7 @@ def test_behind_a_stride_crest_counts_steps_of_the_inputs() -> None:
     assert found.stride == 3
     structure = found._structure(REMEDIES["CREST"])
     assert structure.build(model)[1].readout.stride == 3
-    assert any("a step for 3 of the inputs" in note for note in found.notes)
+    assert any("covers 3 steps of the inputs" in note for note in found.notes)
     assert found._structure(REMEDIES["AC coupling"]).stride == 1
 
 

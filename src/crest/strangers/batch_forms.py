@@ -260,6 +260,7 @@ class FirstBatches:
     """The first batches, up to a number of trajectories: what is read of a loader that may never end.
 
     Example:
+        >>> import itertools
         >>> first = FirstBatches(itertools.repeat(torch.zeros(4, 5, 1)), 10)
         >>> len(list(first)), first.cut
         (3, True)
@@ -285,6 +286,7 @@ def bounded(batches: Iterable[Any], most: int) -> Iterable[Any]:
     """The batches, if they tell how many they are; else the first of them, up to a number of trajectories.
 
     Example:
+        >>> import itertools
         >>> bounded([1, 2], 10), type(bounded(itertools.count(), 10)).__name__
         ([1, 2], 'FirstBatches')
     """
