@@ -14,7 +14,7 @@ from crest.lab.systems.hitsm import CHECKSUMS, HitsmSystem, hitsm_folder
 from crest.recordings.trajectories import Splits, Trajectories
 from places import ROOT
 
-PLACES = [os.environ.get("CREST_DATA"), ROOT.parent / "shared" / "data", "/work/shared/data"]
+PLACES = [os.environ.get("CREST_DATA"), ROOT.parent / "shared" / "data"]
 FOLDERS = [Path(place) / "hitsm" for place in PLACES if place]
 FOLDER = next((folder for folder in FOLDERS if (folder / "IR2_600.mat").exists()), None)
 real = pytest.mark.skipif(FOLDER is None, reason="no HIT-SM files in CREST_DATA or ../shared/data/hitsm")
