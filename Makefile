@@ -1,5 +1,5 @@
 # Two commands do the main things on a machine that has Python 3.11 or newer and make:
-#   make demo   a CNN on recordings of a gear drive: audit, repair, audit, a table, and a page (outputs/demo/page.html)
+#   make demo   a CNN on simulated recordings: audit, repair, audit, the result as bars, and a page (outputs/demo/page.html)
 #   make test   all tests
 PYTHON ?= python3
 VENV := .venv
@@ -16,15 +16,28 @@ PYTEST := $(RUN) -m pytest -n $(JOBS)
 VALUES ?= 1000
 FILES ?= 2000
 MODELS ?= 300
+# Small changes of the code that `make mutants` tries, and which: the default takes ten minutes on two idle cores.
+SAMPLE ?= 60
+SEED ?= 0
+# The share of them that must be caught, and how many may survive that nobody has explained. A sample of four tells nothing about a share, so CI asks
+# for less.
+ENOUGH ?= 0.95
+UNEXPLAINED ?= 0
 
 # What `make versions` tests with, and which tests (all unless given). Names of programs, paths, or versions such as 3.13.
 PYTHON_LOWEST ?= python3.11
 PYTHON_NEWEST ?= python3.13
 TESTS ?=
+# PINNED_TORCH=yes keeps torch as it is pinned above, in the build that pip's index has, and takes only the rest in other versions.
+PINNED_TORCH ?=
+# The environments that `make release` tries: usual (no extra, and the lab), all, or the name of an extra.
+EXTRAS ?= usual
 VERSIONS := .versions
 UV := $(VERSIONS)/tools/bin/uv
+# Made anew when torch is to be another one.
+STAMP := .installed$(if $(filter yes,$(PINNED_TORCH)),-pinned-torch)
 
-.PHONY: demo test fast versions versions-lowest versions-newest verify lint docs package bench pictures notebooks fuzz sbom lock clean
+.PHONY: demo test fast versions versions-lowest versions-newest verify lint docs release bench pictures notebooks fuzz mutants sbom lock clean
 
 demo: $(VENV)/.installed
 	$(RUN) -m crest demo
@@ -41,18 +54,22 @@ fast: $(VENV)/.installed
 # An index without a CPU build of torch sends gigabytes for CUDA; UV_TORCH_BACKEND=cpu asks PyTorch's own index.
 versions: versions-lowest versions-newest
 
-versions-lowest versions-newest: versions-%: $(VERSIONS)/%/.installed
+versions-lowest versions-newest: versions-%: $(VERSIONS)/%/$(STAMP)
 	$(VERSIONS)/$*/bin/python -m pytest -n $(JOBS) $(TESTS)
 	CREST_CHECK_SHAPES=0 $(VERSIONS)/$*/bin/python -m pytest -n $(JOBS) $(TESTS)
 
-$(VERSIONS)/lowest/.installed: WITH = $(PYTHON_LOWEST)
-$(VERSIONS)/lowest/.installed: RESOLUTION = lowest-direct
-$(VERSIONS)/newest/.installed: WITH = $(PYTHON_NEWEST)
-$(VERSIONS)/newest/.installed: RESOLUTION = highest
-$(VERSIONS)/lowest/.installed $(VERSIONS)/newest/.installed: $(VERSIONS)/%/.installed: pyproject.toml | $(UV)
-	$(UV) venv --quiet --clear --python $(WITH) $(VERSIONS)/$* || \
+$(VERSIONS)/lowest/$(STAMP): WITH = $(PYTHON_LOWEST)
+$(VERSIONS)/lowest/$(STAMP): RESOLUTION = lowest-direct
+$(VERSIONS)/newest/$(STAMP): WITH = $(PYTHON_NEWEST)
+$(VERSIONS)/newest/$(STAMP): RESOLUTION = highest
+$(VERSIONS)/lowest/$(STAMP) $(VERSIONS)/newest/$(STAMP): $(VERSIONS)/%/$(STAMP): pyproject.toml | $(UV)
+	$(UV) venv --quiet --clear --seed --python $(WITH) $(VERSIONS)/$* || \
 		{ echo '$(WITH) is missing; name another with: make PYTHON_LOWEST=... PYTHON_NEWEST=... versions'; exit 1; }
-	$(UV) pip install --quiet --python $(VERSIONS)/$*/bin/python --resolution $(RESOLUTION) -e '.[dev]'
+ifeq ($(PINNED_TORCH),yes)
+	$(VERSIONS)/$*/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(VERSIONS)/$*/torch '$(TORCH)'
+endif
+	$(UV) pip install --quiet --python $(VERSIONS)/$*/bin/python --resolution $(RESOLUTION) -e '.[dev]' \
+		$(if $(filter yes,$(PINNED_TORCH)),$(VERSIONS)/$*/torch/torch-*.whl)
 	@touch $@
 
 # uv can choose the lowest versions; pip cannot.
@@ -65,6 +82,13 @@ fuzz: $(VENV)/.installed
 	CREST_CHECK_SHAPES=0 CREST_FUZZ=$(VALUES) $(RUN) -m pytest -q tests/contracts/test_public_doors.py -k any_argument
 	CREST_CHECK_SHAPES=0 CREST_FUZZ_MODELS=$(MODELS) $(RUN) -m pytest -q tests/contracts/test_left_as_it_was.py
 	CREST_FUZZ_FILES=$(FILES) CREST_FUZZ_SEED=$$(date +%s) $(RUN) -m pytest -q tests/contracts/test_parsers.py -k damaged_files
+
+# Whether the tests see small changes of the code; fewer than 95 % of them caught or explained is an error. cosmic-ray, which makes most
+# of them, has an environment of its own, so that nobody needs it for the tests.
+mutants: $(VENV)/.installed
+	$(PYTHON) -m venv outputs/mutants
+	outputs/mutants/bin/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.7,<9'
+	outputs/mutants/bin/python tests/mutants.py --python $(RUN) --sample $(SAMPLE) --seed $(SEED) --enough $(ENOUGH) --unexplained $(UNEXPLAINED) --jobs $(JOBS)
 
 # What is installed in .venv, as CycloneDX. Its maker has an environment of its own, so that it is not listed itself.
 sbom: $(VENV)/.installed
@@ -83,7 +107,7 @@ lock: | $(UV)
 		--extra dev --constraint $(VERSIONS)/torch.txt --output-file $(VERSIONS)/with_torch.lock pyproject.toml
 	awk 'BEGIN { print "# Written by `make lock`: what the development environment holds beside torch, with the hashes of its files." } \
 		/^[^ ]/ { kept = !/^(#|torch==|triton==|cuda-|nvidia-)/ } kept' $(VERSIONS)/with_torch.lock > $(VERSIONS)/requirements.lock
-	mv $(VERSIONS)/requirements.lock requirements.lock
+	cmp -s $(VERSIONS)/requirements.lock requirements.lock || mv $(VERSIONS)/requirements.lock requirements.lock
 
 # The cheapest of the kept records, trained again.
 verify: $(VENV)/.installed
@@ -108,12 +132,12 @@ notebooks: $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(RUN) -m sphinx -q -W --keep-going -b html docs docs/_build
 
-# What `pip install .` gives, in a folder of its own.
-package: $(VENV)/.installed
-	rm -rf outputs/package
-	$(RUN) -m pip install --quiet --no-deps --no-build-isolation --target outputs/package .
-	cd outputs && PYTHONPATH=package ../$(RUN) -c 'import crest, torch; print(crest.__file__, crest.CrestReadout()(torch.randn(2, 50, 4)).shape)'
-	cd outputs && PYTHONPATH=package ../$(RUN) -m crest --version
+# sdist and wheel in outputs/release/dist, looked at, and the wheel tried in new environments; nothing is sent anywhere.
+release: $(VERSIONS)/tools/bin/twine
+	$(VERSIONS)/tools/bin/python tests/release.py --torch '$(TORCH)' --extras '$(EXTRAS)'
+
+$(VERSIONS)/tools/bin/twine: | $(UV)
+	$(VERSIONS)/tools/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1'
 
 clean:
 	rm -rf $(VENV) $(VERSIONS) outputs docs/_build

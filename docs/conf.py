@@ -1,4 +1,4 @@
-"""Sphinx configuration: Markdown pages, and a reference that follows from the code."""
+"""Sphinx configuration: Markdown pages, and a reference made of docstrings."""
 
 import sys
 from pathlib import Path
@@ -16,8 +16,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
+    "sphinx_copybutton",
     "reference",
 ]
+# A button copies what is typed: no prompts, and not what a command prints. Blocks that are only output have none.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "examples", "extensions"]

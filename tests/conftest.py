@@ -16,7 +16,11 @@ import hypothesis
 import pytest
 import torch
 
+from browsing import browser  # noqa: F401 - a fixture
 from places import SOURCE
+
+# A program with an environment of its own (`make mutants`): what it imports is not here.
+collect_ignore = ["mutants.py"]
 
 # A busy machine is slow, and no test asserts a time.
 hypothesis.settings.register_profile("crest", deadline=None)

@@ -1,5 +1,6 @@
 """Valid arguments for every public callable, small enough that a call takes milliseconds, and values that are wrong."""
 
+import functools
 import importlib
 import inspect
 import math
@@ -12,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 import crest
-from crest._repair import Structure
-from crest._repair.saving import save_weights
+from crest._repair import MeasuredModel, Structure
 from crest.exchange import Exchange
+from crest.exchange.candidates import JudgedCandidate
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import Schedule
 from crest.recordings import Splits, Trajectories
@@ -35,12 +36,15 @@ MODULES = (
     "crest._audit",
     "crest._cues",
     "crest._repair",
+    "crest.examples",
     "crest.strangers",
     "crest._audit",
 )
 MORE = {
     "CreditInEvent": lambda: crest.CreditInEvent,
+    "CrestClassifier": lambda: crest.CrestClassifier,
     "CrestPooler": lambda: crest.CrestPooler,
+    "CrestRegressor": lambda: crest.CrestRegressor,
     "LightningWatch": lambda: crest.LightningWatch,
     "RunSpec": lambda: RunSpec,
     "Schedule": lambda: Schedule,
@@ -51,11 +55,14 @@ MORE = {
 """Public names that no list of public names has, since they need more than torch, and what reads files of results."""
 
 RESULTS = {
-    "Audit", "Choice", "Core", "Credit", "CreditMeans", "Cue", "Cues", "DeletionCurve", "Errors", "Exchange", "MeasuredModel", "PooledMeans",
+    "Audit", "Choice", "Core", "Credit", "CreditMeans", "Cue", "Cues", "DeletionCurve", "Errors", "Exchange", "MachineParts", "MachineRecordings", "MeasuredModel", "PooledMeans",
     "PoolingSlot", "ReaderWeights", "Reanchored", "Repaired", "Risks", "Separated", "Trace", "Traces", "TriedBudget",
     "TwoChannelSample", "WatchedEpoch", "WithFront",
 }  # fmt: skip
 """What our functions give back: nobody calls these, and they check nothing."""
+SIGNAL_ESTIMATOR = {
+    "invariant": (), "remedies": (), "epochs": 1, "validation_fraction": 0.25, "random_state": 0, "verbose": False,
+}  # fmt: skip
 ABSTRACT = {"Augmentation", "Background", "EventReadout", "Readout"}
 
 
@@ -124,7 +131,14 @@ def model() -> nn.Module:
 def repaired_in(folder: Path) -> Path:
     """A folder with a repaired model."""
     structure = Structure(front="AC coupling", channels_first=True)
-    save_weights(folder, structure.build(model()), structure, {})
+    row = MeasuredModel(id_error=0.1, exchange=exchange())
+    judged = JudgedCandidate(
+        id_error=0.1, exchange=exchange(), better=True, reason="It has the lowest error."
+    )
+    crest.Repaired(
+        model=structure.build(model()), name="as it is", candidates={"as it is": row}, structure=structure,
+        choice=crest.Choice("as it is", "It is the only one.", "exchange", "as it is", {"as it is": judged}),
+    ).save(folder)  # fmt: skip
     return folder
 
 
@@ -140,7 +154,10 @@ def trajectories(n: int = 20) -> Trajectories:
     count = np.arange(n)
     return Trajectories(
         x=np.random.default_rng(0).normal(size=(n, 8, 1)), y=count % 3.0, sample_rate=1.0, channels=("a",),
-        extra={"recording": count // 10, "start": count % 10 * 8, "condition": np.repeat(["s", "f"], n // 2)},
+        extra={
+            "recording": count // 10, "start": count % 10 * 8, "condition": np.repeat(["s", "f"], n // 2),
+            "split": np.repeat(["train", "ood"], n // 2),
+        },
     )  # fmt: skip
 
 
@@ -165,6 +182,8 @@ RECORDING = {
     "window": 8, "hop": 4, "sample_rate": 10.0, "channels": ["a"], "file": "file", "label": "label", "condition": "speed",
     "events": "events", "proxy": "cue", "key": None, "columns": [0], "time": False, "resample": 20.0, "classes": None,
     "largest": 2**20,
+    "start": None, "stop": None, "split": None, "group": None, "scale": 1.0, "unit": "g", "standardise": "median",
+    "label_mean": 0.0, "label_scale": 1.0,
 }  # fmt: skip
 
 
@@ -196,7 +215,9 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "EventWindowReadout": {"validate": True},
         "CrestConfig": fields_of(crest.CrestConfig),
         "CrestReadout": {**fields_of(crest.CrestReadout), "config": crest.CrestConfig()},
+        "CrestClassifier": SIGNAL_ESTIMATOR,
         "CrestPooler": fields_of(crest.CrestPooler),
+        "CrestRegressor": SIGNAL_ESTIMATOR,
         "StreamingCrest": {
             "readout": crest.CrestReadout(0.1, config=crest.CrestConfig(sigma=2.0)), "window": 16, "hop": 8, "chunk": series(),
         },
@@ -219,6 +240,9 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
             "x": series(8), "y": torch.rand(8), "conditions": [0, 0, 0, 0, 1, 1, 1, 1], "groups": [0, 1, 2, 3] * 2,
             "mask": torch.arange(24).expand(8, 24) < 20, "classes": False, "channels_first": False, "bootstrap": 10, "seed": 0,
         },
+        "machines": {"seed": 0, "cue": "level", "tie": 0.9, "noise": 0.1},
+        "network": {"outputs": 2, "seed": 0},
+        "fit_network": {"model": crest.examples.network(), "batches": [(torch.randn(8, 1, 20), torch.rand(8))], "epochs": 1},
         "Watch": {"model": reads, "batches": [(series(), torch.rand(6))], **watched},
         "LightningWatch": {"model": "net", "batches": [(series(), torch.rand(6))], **watched},
         "repair": {
@@ -244,6 +268,9 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         **{
             name: {"predictions": torch.rand(6, 3), "targets": torch.tensor([0, 1, 2, 0, 1, 2])}
             for name in ("error_rate", "macro_f1")
+        },
+        "label_error_rate": {
+            "predictions": torch.rand(6, 3), "targets": torch.tensor([[0, 1, 1]] * 6), "threshold": 0.5,
         },
         "rmse": {"prediction": torch.rand(6), "target": torch.rand(6)},
         "signal_budget": {"signals": series(), "mask": mask(), "config": crest.CrestConfig()},
@@ -349,7 +376,10 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "read_signal": {"path": folder / "a.npy", "key": None, "columns": [0], "time": False, "largest": 2**20},
         "split_by_condition": {
             "trajectories": trajectories(), "ood": "f", "id_fraction": 0.2, "id_by": "block", "gap": 1, "seed": 0,
-            "standardise": True,
+            "standardise_labels": True,
+        },
+        "split_by_column": {
+            "trajectories": trajectories(), "id_fraction": 0.2, "id_by": "block", "gap": 1, "seed": 0, "standardise_labels": False,
         },
     }  # fmt: skip
 
@@ -364,9 +394,9 @@ def doors(folder: Path) -> Iterator[Door]:
         if name == "batches_of":
             yield Door(name, lambda tensors, size: crest.probes.batches_of(tensors, size=size), known[name])
             continue
-        if name == "CrestPooler":
+        if name in ("CrestClassifier", "CrestPooler", "CrestRegressor"):
             # As scikit-learn wants it, arguments are looked at when they are needed.
-            yield Door(name, lambda **given: crest.CrestPooler(**given).fit(np.ones((4, 9, 2))), known[name])
+            yield Door(name, functools.partial(_fitted, enter), known[name])
             continue
         if name == "StreamingCrest":
             yield Door(name, _streamed, known[name])
@@ -379,6 +409,10 @@ def doors(folder: Path) -> Iterator[Door]:
             seen = {"events": events()} if name == "EventWindowReadout" else {}
             inputs = {("x" if "x" in inspect.signature(enter.forward).parameters else "features"): series()}
             yield Door(f"{name}.forward", enter(**known[name]).train(), {**inputs, **seen, "mask": mask()})
+
+
+def _fitted(estimator: Callable[..., Any], **given: Any) -> Any:
+    return estimator(**given).fit(np.arange(648.0).reshape(8, 9, 9) % 7, np.arange(8) % 2)
 
 
 class Unlike:

@@ -56,6 +56,10 @@ class Numbers:
     """Epoch, ID error, OOD error, CiE@1 of each look."""
     steps: tuple[int, ...] = (3, 4, 8)
     """Events of the trajectories."""
+    worst: float | None = None
+    """The largest OOD error over label x condition."""
+    conditions: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+    """Errors by split and condition."""
 
 
 Rule = Callable[[RunSpec], Numbers]
@@ -112,6 +116,7 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
             budget="pooled",
             leave_one_out=seen,
             spectral=_shares(transient),
+            worst=None if numbers.worst is None else numbers.worst + 1,
         )
     if spec.readout == "crest":
         budget = Budget(epsilon=numbers.epsilon, alpha=0.5, width=0.1, tail=0.1, selected=numbers.epsilon)
@@ -125,6 +130,8 @@ def record(spec: RunSpec, rule: Rule = plain) -> Record:
         spec,
         score=Score(id=numbers.id, ood=numbers.ood),
         credit={"id": _means(numbers), "ood": _means(numbers)},
+        worst=numbers.worst,
+        conditions=numbers.conditions,
         **measured,
     )
 

@@ -113,6 +113,24 @@ def mat73() -> bytes:
         return recordings_made.mat73(Path(folder) / "a.mat", x=np.arange(120.0).reshape(60, 2)).read_bytes()
 
 
+def hea() -> bytes:
+    import wfdb  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        signal = np.sin(np.arange(120.0)).reshape(60, 2)
+        wfdb.wrsamp("a", 50, ["mV", "mV"], ["x", "y"], signal, fmt=["16", "16"], write_dir=folder)
+        return (Path(folder) / "a.hea").read_bytes()
+
+
+def atr() -> bytes:
+    import wfdb  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        samples, symbols = np.array([3, 9, 2000, 90_000]), ["N", "V", "V", "+"]
+        wfdb.wrann("a", "atr", samples, symbols, aux_note=["", "", "", "(N"], fs=50, write_dir=folder)
+        return (Path(folder) / "a.atr").read_bytes()
+
+
 def table() -> bytes:
     return b'file,label,speed,events\n"a.npy",0.5,slow,1-3;5-7\nb.npy,1e3,fast,\nc.npy,-1,"f,s",mask.npy\n'
 
@@ -207,6 +225,12 @@ def reads_signal(path: Path) -> None:
     read_signal(path, "[xX]*", largest=LARGEST)
 
 
+def reads_annotations(path: Path) -> None:
+    from crest.recordings.windows import event_steps  # noqa: PLC0415
+
+    event_steps(f"{path.name}:V,N:0.1", 100_000, path.parent, 50.0)
+
+
 def reads_table(path: Path) -> None:
     from crest.recordings import load_recordings  # noqa: PLC0415
 
@@ -226,17 +250,17 @@ def reads_checkpoint(path: Path) -> None:
 
 
 def reads_repaired(path: Path) -> None:
-    from crest import Repaired  # noqa: PLC0415
+    from crest._repair.saving import load_weights  # noqa: PLC0415
     from doors_made import model  # noqa: PLC0415
 
-    Repaired.load(path.parent, model())
+    load_weights(path.parent, model())
 
 
 def reads_weights(path: Path) -> None:
-    from crest.lab.cli.own_model import fill_weights  # noqa: PLC0415
+    from crest.lab.cli.own_model import with_weights  # noqa: PLC0415
     from doors_made import model  # noqa: PLC0415
 
-    fill_weights(model(), path, unsafe_pickle=path.suffix == ".pt")
+    with_weights(model(), path, unsafe_pickle=path.suffix == ".pt")
 
 
 def reads_record(path: Path) -> None:
@@ -367,6 +391,11 @@ def bzip2_unpacks_at_once() -> bytes:
     return zipped([("x.npy", zeros(4 * 10**7))], zipfile.ZIP_BZIP2)
 
 
+def second_note() -> bytes:
+    """A note on the whole file that is neither a rate nor a definition, at the sample where it stands."""
+    return struct.pack("<HH", 22 << 10, 63 << 10 | 6) + b"## abc"
+
+
 ONCE: dict[str, list[Callable[[], bytes]]] = {
     "mat": [
         ended_the_process,
@@ -432,6 +461,20 @@ ONCE: dict[str, list[Callable[[], bytes]]] = {
         lambda: b"\xff\xfe",
     ],
     "txt": [lambda: b"\n;\n", lambda: b";;;\n1;2;3;4\n", lambda: b"#\n#\n#", lambda: b"1,5 2,5\n" * 3],
+    "hea": [
+        lambda: hea().replace(b"a.dat", b"../a.dat"),
+        lambda: hea().replace(b"a.dat", b"s3://a/a.dat"),
+        lambda: hea().replace(b" 60", b" 99999999999"),
+        # wfdb's patterns take minutes for such a line, and its table of fields for as many signals.
+        lambda: b"1" * 60_000,
+        lambda: b"a 16000 50 1\n" + b"a 8\n" * 16_000,
+    ],
+    # wfdb's own reader never ends here.
+    "atr": [
+        lambda: atr()[:-2] + second_note(),
+        lambda: second_note() * 2 + bytes(2),
+        lambda: b"\xff" * 2**22,
+    ],
     "table": [
         lambda: b"file,label,speed,events\n" + b"c.npy,1,s,mask.npy\n" * 50_000,
         lambda: b"file,label,speed,events" + b",file" * 100_000 + b"\n",
@@ -463,6 +506,8 @@ KINDS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], None]]] = {
     "signal_parquet": ("a.parquet", signal_parquet, reads_columns),
     "mat73": ("a.mat", mat73, reads_signal),
     "wav": ("a.wav", wav, reads_signal),
+    "hea": ("a.hea", hea, reads_signal),
+    "atr": ("a.atr", atr, reads_annotations),
     "table": ("table.csv", table, reads_table),
     "parquet": ("table.parquet", parquet, reads_table),
     "trajectories": ("a.npz", trajectories, reads_trajectories),
@@ -640,7 +685,10 @@ WAYS: dict[str, list[Callable[[bytes, random.Random], bytes]]] = {
     "mat": [damaged, hostile_mat],
     "signal_parquet": [damaged, hostile_columns],
     "parquet": [damaged, hostile_columns],
-    **{kind: [damaged, crowded, numbered, renamed, nested] for kind in ("csv", "txt", "table", "study")},
+    **{
+        kind: [damaged, crowded, numbered, renamed, nested]
+        for kind in ("csv", "txt", "hea", "table", "study")
+    },
     "record": [damaged, damaged_text, nested, numbered, twinned],
     **{kind: [damaged, damaged_header] for kind in ("safetensors", "repaired", "weights")},
 }
@@ -711,6 +759,7 @@ def read_all(kind: str, seed: int, count: int, only: int | None, tell: Callable[
         for name in "abc":
             np.save(place / f"{name}.npy", np.arange(20.0))
         np.save(place / "mask.npy", np.zeros(20, bool))
+        (place / "a.dat").write_bytes(bytes(240))
         (place / "rows.csv").write_text("file,label,speed\na.npy,1,slow\nb.npy,2,slow\nc.npy,3,fast\n")
         (place / "own.py").write_text("raise RuntimeError('to read a study runs no code')\n")
         for number, make in enumerate(cases(kind, seed, count)):

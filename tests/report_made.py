@@ -7,11 +7,20 @@ import numpy as np
 
 from crest.lab.evaluation import Score
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Piece, Series, Shown, Table
+from crest.lab.report.story import FallSignals
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 from crest.probes import Trace, Traces
 
 STEPS = 40
+
+
+def fall_signals() -> FallSignals:
+    """Somebody who falls after six seconds and stays down, and somebody who lies for four."""
+    fall, lying = np.full(600, -1.0), np.full(600, -1.0)
+    fall[300:], lying[200:400] = 0.2, 0.0
+    fall[300:305] = -4.0
+    return FallSignals(fall=fall, lying=lying, sample_rate=50.0)
 
 
 def line_panel(title: str = "gear", **fields: Any) -> Panel:
@@ -115,6 +124,7 @@ def record(system: str, readout: str, trajectories: int = 3, seed: int = 0, **fi
             "versions",
             "attributions",
             "macro_f1",
+            "conditions",
         )
     }
     empty |= {name: [] for name in ("losses", "looks")}

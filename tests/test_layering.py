@@ -8,12 +8,24 @@ from pathlib import Path
 import pytest
 
 import crest
+from crest._base.extras import missing_extra
 from places import ROOT, SOURCE
 
 # Each room, and the rooms that it may import from. The product comes first and never imports the lab.
 STANDS_ON = {"_base", "background", "nuisances"}
 INSIDE = STANDS_ON | {"readouts", "probes", "exchange"}
-PRODUCT = INSIDE | {"theory", "recordings", "strangers", "remedies", "_pages", "_audit", "_repair", "_cues"}
+PRODUCT = INSIDE | {
+    "theory",
+    "recordings",
+    "strangers",
+    "remedies",
+    "_pages",
+    "_audit",
+    "_repair",
+    "_cues",
+    "estimators",
+    "examples",
+}
 MODELS = PRODUCT | {
     "lab.own_code", "lab.study_keys", "lab.systems", "lab.ablations", "lab.encoders", "lab.model", "lab.objectives", "lab.evaluation", "lab.remedies",
     "lab.training",
@@ -26,13 +38,15 @@ ALLOWED = {
     "probes": STANDS_ON,
     "exchange": STANDS_ON | {"probes"},
     "theory": {"_base"},
-    "recordings": {"_base"},
+    "recordings": {"_base", "nuisances"},
     "strangers": STANDS_ON | {"readouts", "probes"},
     "remedies": STANDS_ON | {"readouts", "probes", "strangers"},
-    "_pages": STANDS_ON | {"probes"},
+    "_pages": STANDS_ON | {"probes", "exchange"},
     "_audit": INSIDE | {"strangers", "_pages", "_cues"},
-    "_repair": INSIDE | {"strangers", "remedies"},
-    "_cues": INSIDE | {"remedies"},
+    "_repair": INSIDE | {"strangers", "remedies", "_pages"},
+    "_cues": INSIDE | {"remedies", "_pages"},
+    "estimators": INSIDE | {"remedies", "_repair"},
+    "examples": {"_base"},
     "__init__": PRODUCT,
     "lab": set(),
     "lab.own_code": set(),
@@ -51,7 +65,7 @@ ALLOWED = {
     "lab.report": MODELS | {"lab.runs", "lab.evidence"},
     "lab.cli": MODELS | {"lab.runs", "lab.evidence", "lab.report", "lab.demo"},
     # The door of the command line, `python -m crest`, and the only file outside of the lab that opens it.
-    "__main__": {"lab.cli"},
+    "__main__": {"_base", "lab.cli"},
 }
 
 
@@ -153,7 +167,18 @@ except ImportError as error:
     print(error)
 """
     )
-    assert f"{name} needs {package}: pip install 'crest-readout[{extra}]'" in run(code).stdout
+    assert missing_extra(name, package, extra) in run(code).stdout
+
+
+@pytest.mark.parametrize("name", ["CrestClassifier", "CrestRegressor"])
+def test_estimators_name_scikit_learn_and_how_to_install_it_from_a_clone(name: str) -> None:
+    code = (
+        BLOCKED.format(names=["sklearn"])
+        + f"try:\n    crest.{name}\nexcept ImportError as error:\n    print(error)\n"
+    )
+    told = run(code).stdout
+    assert f"{name} " in told
+    assert missing_extra("CrestClassifier or CrestRegressor", "scikit-learn", "sklearn") in told
 
 
 def test_public_names_exist_and_are_listed() -> None:
@@ -162,6 +187,7 @@ def test_public_names_exist_and_are_listed() -> None:
         assert name in dir(crest)
     listed = dir(crest)
     assert {"CreditInEvent", "CrestPooler", "LightningWatch", "recordings", "__version__"} <= set(listed)
+    assert {"CrestClassifier", "CrestRegressor"} <= set(listed)
     assert sorted(set(listed)) == listed, "dir(crest) names something twice"
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = crest.nonsense
@@ -185,7 +211,7 @@ def test_the_command_line_names_the_extra_that_it_needs() -> None:
     code = BLOCKED.format(names=WITHOUT_EXTRAS) + "import crest.__main__\nsys.argv = ['crest', '--help']\n"
     result = run(code + "crest.__main__.command_line()")
     assert result.returncode == 1
-    assert result.stderr == "crest: the command line needs cyclopts: pip install 'crest-readout[lab]'\n"
+    assert result.stderr == f"crest: {missing_extra('the command line', 'cyclopts', 'lab')}\n"
 
 
 def test_a_command_names_the_extra_that_it_needs() -> None:
@@ -195,7 +221,7 @@ def test_a_command_names_the_extra_that_it_needs() -> None:
     )
     result = run(code + "crest.__main__.command_line()")
     assert result.returncode == 1
-    assert "pip install 'crest-readout[lab]'" in result.stderr
+    assert "pip install '.[lab]' in your clone" in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -222,7 +248,7 @@ except ImportError as error:
     result = run(code)
     assert result.stdout.splitlines() == [
         "2",
-        "crest.lab.systems.GearSystem needs numba: pip install 'crest-readout[lab]'",
+        missing_extra("crest.lab.systems.GearSystem", "numba", "lab"),
     ], result.stderr
 
 

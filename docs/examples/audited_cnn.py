@@ -1,4 +1,4 @@
-"""The model of docs/audit.md, as anybody might write it: python docs/examples/audited_cnn.py FOLDER.
+"""The model of docs/user/audit.md, as anybody might write it: python docs/examples/audited_cnn.py FOLDER.
 
 A strided CNN with average pooling, trained on the recordings of docs/examples/make_recordings.py at low speed. Writes its
 weights to FOLDER/model.safetensors, and the rows of the table that it was trained on to FOLDER/slow.csv.

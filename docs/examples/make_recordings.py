@@ -1,4 +1,4 @@
-"""Make the recordings of docs/recordings.md: python docs/examples/make_recordings.py FOLDER.
+"""Make the recordings of docs/user/recordings.md: python docs/examples/make_recordings.py FOLDER.
 
 A machine knocks about twice a second. The label is how hard. While it runs slowly, a worn machine also hums
 louder, so that the hum predicts the label; while it runs fast, the hum says nothing.

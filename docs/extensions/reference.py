@@ -1,9 +1,10 @@
-"""Sphinx: pages may say `{room} crest.readouts` and `{names} crest`; every public name must be in the reference."""
+"""Sphinx: pages may hold `{api}` and `{names}` blocks of names; every public name must be in the reference."""
 
 # Sphinx decides the arguments of its callbacks.
 # ruff: noqa: ARG001, PLR0917
 
 import re
+from pathlib import Path
 from typing import Any
 
 import rooms
@@ -14,7 +15,6 @@ from sphinx.util import logging
 log = logging.getLogger(__name__)
 
 KEPT: dict[str, list[str]] = {}
-MADE = {"room": rooms.page, "names": rooms.summary}
 # Bars; underscores at the end of a word; asterisks that open no emphasis: quoted, or before a space or a stop; the
 # sign of CiE@1, which is no address.
 PLAIN = re.compile(r"""(?<!\\)\||(?<=\w)_(?=\W|$)|(?<=["'])\*+|(?<![\w*.)])\*+(?=[\s.,;:)_]|$)|(?<=\w)@""")
@@ -25,12 +25,7 @@ def written(app: Sphinx, page: str, source: list[str]) -> None:
 
     On GitHub such an anchor is HTML, which Sphinx does not look into.
     """
-    text = re.sub(
-        r"^```\{(room|names)\} ([\w.]+)\n```$",
-        lambda found: "\n".join(MADE[found[1]](found[2])),
-        source[0],
-        flags=re.MULTILINE,
-    )
+    text = rooms.written(source[0], Path(app.srcdir))
     source[0] = re.sub(r'<a id="([\w-]+)"></a>', r"[]{#\1}", text)
 
 
@@ -73,14 +68,21 @@ def add_public_names(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for package in rooms.packages():
         for name in rooms.exported(package):
             homes.setdefault(name.home, []).append(name.public)
+    must = {name.home for package in rooms.public_packages() for name in rooms.exported(package)}
     for home, public in homes.items():
         there = next((domain.objects[one] for one in [home, *public] if one in domain.objects), None)
         if there is None:
-            log.warning("%s is public and on no page of the reference", public[0])
+            if home in must:
+                log.warning("%s is public and on no page of the reference", public[0])
             continue
         for one in {home, *public} - set(domain.objects):
             domain.objects[one] = there._replace(aliased=True)
     return []
+
+
+def not_ours(app: Sphinx, kind: str, name: str, value: object, skip: bool, options: object) -> bool | None:
+    """Leave out what scikit-learn writes into an estimator, such as set_fit_request: its text points into another manual."""
+    return True if (getattr(value, "__module__", None) or "").startswith("sklearn.") else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -89,5 +91,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before napoleon, which rewrites sections such as "Args:".
     app.connect("autodoc-process-docstring", as_written, priority=400)
     app.connect("autodoc-process-docstring", put_back, priority=600)
+    app.connect("autodoc-skip-member", not_ours)
     app.connect("env-updated", add_public_names)
     return {"parallel_read_safe": True}

@@ -1,7 +1,7 @@
-"""The public names of a room of the package, and the reference that follows from them.
+"""The public names of the package, and the pages of the reference that show them by task.
 
-`{room} crest.readouts` on a page documents what the package exports in `__all__`, then what its modules define beside.
-So the reference follows the code by itself: nobody keeps a list. This file needs no Sphinx; `reference.py` does.
+`{api}` on a page documents the names that stand below it. `{names}` makes a table of such names, or of all names of another page. A test
+holds that every exported name is on one page. This file needs no Sphinx; `reference.py` does.
 """
 
 import ast
@@ -9,9 +9,17 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+API = re.compile(r"^```\{api\}\n((?:[\w.]+\n)+)```$", flags=re.MULTILINE)
+"""A block of names that a page documents."""
+TABLE = re.compile(r"^```\{names\}(?: (\S+\.md))?\n((?:[\w.]+\n)*)```$", flags=re.MULTILINE)
+"""A table of names: those of another page, or those below."""
+INSIDE = ("crest.lab", "crest.readouts.fast")
+"""Packages whose exports serve other parts of crest: a page may show some of their names."""
 
 
 class Name(NamedTuple):
@@ -23,6 +31,18 @@ class Name(NamedTuple):
     """Such as `crest.lab.systems.gear.GearSystem`."""
     kind: str
     """The directive of autodoc that documents it: autoclass, autofunction or autodata."""
+
+
+def named(public: str) -> Name:
+    """The name at an address such as `crest.audit`."""
+    module, _, name = public.rpartition(".")
+    found: Any = getattr(importlib.import_module(module), name)
+    if inspect.isclass(found):
+        return Name(public, f"{found.__module__}.{found.__qualname__}", "autoclass")
+    if inspect.isroutine(found):
+        plain = inspect.unwrap(found)
+        return Name(public, f"{plain.__module__}.{plain.__qualname__}", "autofunction")
+    return Name(public, f"{_home(module, name)}.{name}", "autodata")
 
 
 def value(name: Name) -> Any:
@@ -38,29 +58,7 @@ def exported(package: str) -> list[Name]:
     if "__dir__" in vars(module):
         # `crest` leaves names whose packages may be missing out of `__all__`.
         names |= dict.fromkeys(name for name in dir(module) if not name.startswith("_"))
-    return [_name(package, name) for name in names if not inspect.ismodule(getattr(module, name))]
-
-
-def defined(module: str) -> list[Name]:
-    """The public names that a module defines itself: classes, functions, and constants with a docstring."""
-    source = ast.parse(Path(inspect.getfile(importlib.import_module(module))).read_text(encoding="utf-8"))
-    documented = {
-        target.id
-        for node, after in zip(source.body, source.body[1:], strict=False)
-        for target in _targets(node)
-        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-    }
-    parts = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    written = [node.name for node in source.body if isinstance(node, parts)]
-    names = [*written, *(name for name in _assigned(source) if name in documented)]
-    return [_name(module, name) for name in names if not name.startswith("_")]
-
-
-def modules(package: str) -> list[str]:
-    """The public modules directly inside a package; a package inside it is a room of its own."""
-    place = importlib.import_module(package)
-    found = pkgutil.iter_modules(place.__path__) if hasattr(place, "__path__") else []
-    return [f"{package}.{one.name}" for one in found if not one.ispkg and not one.name.startswith("_")]
+    return [named(f"{package}.{name}") for name in names if not inspect.ismodule(getattr(module, name))]
 
 
 @functools.cache
@@ -71,42 +69,53 @@ def packages(package: str = "crest") -> tuple[str, ...]:
     return (package, *(name for one in inside for name in packages(f"{package}.{one}")))
 
 
-def is_module(dotted: str) -> bool:
-    """Whether this is the name of a module or package, and not of something in one."""
-    parent = dotted.rpartition(".")[0]
-    return dotted in packages() or (parent in packages() and dotted in modules(parent))
+def public_packages() -> list[str]:
+    """The packages whose exports are all public: no underscore, and not inside of what serves crest itself."""
+    inside = tuple(f"{package}." for package in INSIDE)
+    return [one for one in packages() if "._" not in one and not f"{one}.".startswith(inside)]
 
 
-def room(home: str) -> str:
-    """The package that a name is defined in, which is where it is documented."""
-    return max((one for one in packages() if home.startswith(f"{one}.")), key=len)
+def documented_constant(name: Name) -> bool:
+    """Whether a string below the constant says what it is."""
+    module, _, own = name.home.rpartition(".")
+    source = _source(module)
+    return any(
+        own in {target.id for target in _targets(node)}
+        and isinstance(after, ast.Expr)
+        and isinstance(after.value, ast.Constant)
+        for node, after in zip(source.body, source.body[1:], strict=False)
+    )
 
 
-def page(package: str) -> Iterator[str]:
-    """The reference of a room, as lines of Markdown: first what it exports, then its modules."""
-    told = [name for name in exported(package) if room(name.home) == package]
-    yield from _block([*_module(package), *_entries(told)])
-    homes = {name.home for name in told}
-    for module in modules(package):
-        names = [name for name in defined(module) if name.home not in homes]
-        if names:
-            yield from ["", f"## {module}", ""]
-            yield from _block([*_module(module), *_entries(names)])
+def shown(page: str) -> list[Name]:
+    """The names that the text of a page documents."""
+    return [named(one) for block in API.findall(page) for one in block.split()]
 
 
-def summary(package: str) -> Iterator[str]:
-    """A table of what a package exports, each name with its first line and a link."""
-    names = [f"   {_documented(name)}" for name in exported(package)]
-    yield from _block([".. autosummary::", "   :nosignatures:", "", *names])
+def entries(names: Iterable[Name]) -> str:
+    """The documentation of the names, for autodoc."""
+    return _block(line for name in names for line in _entry(name))
 
 
-def _block(lines: Sequence[str]) -> list[str]:
-    return ["```{eval-rst}", *lines, "```"]
+def table(names: Iterable[Name]) -> str:
+    """A row for each name with its first line and a link. A name in a private package is shown without its address."""
+    rows = (f"   {'~' if '._' in name.public else ''}{_documented(name)}" for name in names)
+    return _block([".. autosummary::", "   :nosignatures:", "", *rows])
 
 
-def _module(module: str) -> list[str]:
-    # Not in the index: `crest.probes.credit` is a function there, and a module as well.
-    return [f".. automodule:: {module}", "   :no-members:", "   :no-index:", ""]
+def written(page: str, docs: Path) -> str:
+    """The text of a page with its blocks filled in; `docs` is the folder that tables name pages in."""
+    page = API.sub(lambda found: entries(named(one) for one in found[1].split()), page)
+
+    def rows(found: re.Match[str]) -> str:
+        of_page = shown((docs / found[1]).read_text(encoding="utf-8")) if found[1] else []
+        return table([*of_page, *(named(one) for one in found[2].split())])
+
+    return TABLE.sub(rows, page)
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "\n".join(["```{eval-rst}", *lines, "```"])
 
 
 def _documented(name: Name) -> str:
@@ -114,41 +123,29 @@ def _documented(name: Name) -> str:
     return name.home if name.kind == "autodata" else name.public
 
 
-def _entries(names: list[Name]) -> Iterator[str]:
-    for name in names:
-        yield f".. {name.kind}:: {_documented(name)}"
-        yield from ["   :no-value:"] if name.kind == "autodata" else []
-        if name.kind == "autoclass":
-            yield "   :members:"
-            yield from [] if value(name).__bases__ == (object,) else ["   :show-inheritance:"]
-        yield ""
-
-
-def _name(module: str, name: str) -> Name:
-    found: Any = getattr(importlib.import_module(module), name)
-    if inspect.isclass(found):
-        return Name(f"{module}.{name}", f"{found.__module__}.{found.__qualname__}", "autoclass")
-    if inspect.isroutine(found):
-        plain = inspect.unwrap(found)
-        return Name(f"{module}.{name}", f"{plain.__module__}.{plain.__qualname__}", "autofunction")
-    return Name(f"{module}.{name}", f"{_home(module, name)}.{name}", "autodata")
+def _entry(name: Name) -> Iterator[str]:
+    yield f".. {name.kind}:: {_documented(name)}"
+    yield from ["   :no-value:"] if name.kind == "autodata" else []
+    if name.kind == "autoclass":
+        yield "   :members:"
+        yield from [] if value(name).__bases__ == (object,) else ["   :show-inheritance:"]
+    yield ""
 
 
 @functools.cache
+def _source(module: str) -> ast.Module:
+    return ast.parse(Path(inspect.getfile(importlib.import_module(module))).read_text(encoding="utf-8"))
+
+
 def _home(module: str, name: str) -> str:
     """The module that assigns a constant, followed along the imports."""
-    place = importlib.import_module(module)
-    source = ast.parse(Path(inspect.getfile(place)).read_text(encoding="utf-8"))
-    if name in _assigned(source):
+    source = _source(module)
+    if any(target.id == name for node in source.body for target in _targets(node)):
         return module
     for node in ast.walk(source):
         if isinstance(node, ast.ImportFrom) and node.module and name in {alias.name for alias in node.names}:
             return _home(node.module, name)
     raise ValueError(f"name must be assigned in {module} or imported by it, got {name!r}")
-
-
-def _assigned(source: ast.Module) -> list[str]:
-    return [target.id for node in source.body for target in _targets(node)]
 
 
 def _targets(node: ast.stmt) -> list[ast.Name]:

@@ -8,8 +8,8 @@
     crest.replace_pooling(model, "path.to.pool", crest.CrestReadout())
     print(crest.repair(model, train_batches, fit=fit)) # remedies on copies of a trained model, measured and chosen
 
-The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestPooler` scikit-learn,
-`LightningWatch` lightning, and `crest.lab` and `Repaired.save` the lab extra. Everything loads on first use.
+The core needs torch and numpy only; `CreditInEvent` needs torchmetrics, `CrestClassifier`,
+`CrestRegressor` and `CrestPooler` scikit-learn, `LightningWatch` lightning, and `crest.lab` and `Repaired.save` the lab extra. Everything loads on first use.
 """
 
 import importlib
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crest import background as background
+    from crest import examples as examples
     from crest import exchange as exchange
     from crest import nuisances as nuisances
     from crest import probes, theory
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from crest._audit.callback import LightningWatch as LightningWatch
     from crest._cues import Cues, cues
     from crest._repair import Repaired, repair
+    from crest.estimators import CrestClassifier as CrestClassifier
+    from crest.estimators import CrestRegressor as CrestRegressor
     from crest.exchange import (
         Candidate,
         Choice,
@@ -90,6 +93,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "background",
+    "examples",
     "exchange",
     "nuisances",
     "probes",
@@ -104,6 +108,7 @@ _NAMES_OF = {
     "_audit.callback": ("LightningWatch",),
     "_cues": ("Cues", "cues"),
     "_repair": ("Repaired", "repair"),
+    "estimators": ("CrestClassifier", "CrestRegressor"),
     "exchange": ("Candidate", "Choice", "Exchange", "ExchangeSettings", "choose", "exchange_test", "leave_one_condition_out"),
     "probes": (
         "Credit", "DeletionCurve", "credit", "deletion", "error_without", "events_at", "interpolate_out", "saliency",
@@ -136,7 +141,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_ELSEWHERE, *_MODULES, "__version__"})
 
 
-# Without `CreditInEvent`, `CrestPooler` and `LightningWatch`: a star import must work where their packages are missing.
+# Without `CreditInEvent`, `LightningWatch` and what needs scikit-learn: a star import must work where their packages are missing.
 __all__ = [
     "READOUTS",
     "REFERENCES",

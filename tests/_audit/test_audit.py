@@ -109,7 +109,7 @@ def test_events_that_hold_none_and_events_that_nothing_is_compared_with_are_told
     some = none.clone()
     some[:, EVENT] = True
     outside = audit(reads_events(), (x, knock), events=some, features=False)
-    assert any("events are not compared with anything" in note for note in outside.notes)
+    assert any("nothing is compared with the events" in note for note in outside.notes)
     assert not any("events" in note for note in audit(reads_events(), (x, knock), events=some).notes)
 
 
@@ -307,7 +307,10 @@ class Tangled(nn.Module):
 
 def test_other_answers_are_taken_out() -> None:
     x, _, _ = knocks()
-    with pytest.raises(ValueError, match=r"^model must return a tensor, got dict: pass answer="):
+    with pytest.raises(
+        ValueError,
+        match=r"^model must return a tensor, got dict with 'logits'.*: pass output=, such as output='logits', or answer=",
+    ):
         audit(Tangled(), x)
     assert audit(Tangled(), x, answer=lambda out: out["logits"]).verdict == "background"
 
@@ -316,10 +319,14 @@ def test_other_answers_are_taken_out() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": 3}, "^model must be a module or a function, got int"),
+        ({"model": 3}, "^model must be a torch module, a function, or an object with predict, got int"),
         ({"batches": []}, "^batches must hold at least one trajectory"),
         ({"batches": torch.zeros(1, 50, 1)}, "^batches must hold two trajectories or more"),
-        ({"batches": torch.zeros(4, 50)}, r"^batches must hold inputs of shape \(B, T, C\)"),
+        (
+            {"batches": torch.zeros(4, 50)},
+            r"^model must take inputs \(4, 50\); .*Give x\[..., None\] for \(B, T, C\)",
+        ),
+        ({"batches": torch.zeros(4, 50, 1, 1)}, r"^batches must hold inputs of shape \(B, T, C\)"),
         ({"batches": torch.zeros(4, 50, 1, dtype=torch.long)}, "^inputs of batches must be floating-point"),
         ({"batches": torch.full((4, 50, 1), torch.nan)}, "^inputs must be finite"),
         (
@@ -354,7 +361,7 @@ def test_a_constant_answer_follows_nothing() -> None:
     found = audit(lambda x: torch.ones(len(x)), x)
     assert found.verdict == "unclear"
     assert found.deletion is None
-    assert "do not vary" in found.reasons[0]
+    assert "is the same for every trajectory, so it follows nothing" in found.reasons[0]
     assert crest.Audit is type(found)
 
 
@@ -381,13 +388,18 @@ def test_a_model_that_errs_nearly_as_much_as_a_constant_is_to_be_trained_first(p
     """It follows the events, and has learnt a part of what they say."""
     x, _, knock = knocks(64)
     model = reads_events()
-    found = audit(lambda x: knock.mean() + (part + 1e-3) * model(x), (x, knock))
+    weak = lambda x: knock.mean() + (part + 1e-3) * model(x)  # noqa: E731
+    found = audit(weak, (x, knock), id_error=10.0)
     assert (found.verdict, found.exchange.verdict) == ("unclear", "events")
     assert found.error > 0.8 * found.exchange.constant_error
     (advice,) = found.advice
     assert advice.startswith("Train the model for longer first: it has hardly learnt its task.")
-    assert advice.endswith("nothing can be concluded about where it reads.")
+    assert advice.endswith("the audit cannot tell where it reads.")
     assert f"{found.error:.3g}" in advice
+    # Nobody says whether these are data as in training.
+    as_in_training, field = audit(weak, (x, knock)).advice
+    assert as_in_training == f"If these are data as in training: t{advice[1:]}"
+    assert field.startswith("If these are data from the field: ")
     assert "Leave the model as it is" in audit(lambda x: 0.5 * model(x), (x, knock)).advice[0]
 
 
@@ -395,8 +407,18 @@ def test_a_model_worse_than_a_constant_is_asked_for_its_weights_and_nothing_else
     x, _, knock = knocks(64)
     found = audit(reads_level(), (x, knock))
     assert (found.verdict, found.exchange.verdict) == ("unclear", "background")
-    (advice,) = found.advice
-    assert "above that of a constant answer" in advice
+    advice, field = found.advice
+    assert "above that of a constant prediction" in advice
+    assert field.startswith("If these are data from the field: ")
+
+
+def test_a_model_with_batch_normalisation_that_fails_is_to_be_compared_in_both_modes() -> None:
+    x, _, knock = knocks(64)
+    for norm, told in ((nn.BatchNorm1d(1), True), (nn.Identity(), False)):
+        model = nn.Sequential(norm, nn.Conv1d(1, 1, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten())
+        advice = audit(model, (x.mT, knock), channels_first=True).advice
+        assert any("hardly learnt" in one or "above that of a constant" in one for one in advice)
+        assert any("model.train()" in one and "model.eval()" in one for one in advice) is told
 
 
 def test_the_error_of_a_constant_is_shown() -> None:
@@ -523,7 +545,7 @@ def test_what_is_declared_decides() -> None:
     loud = gains * (x - x.mean(1, keepdim=True))
     assert audit(loudness, loud, exchange=SMALL).verdict == "events"
     asked = " ".join(audit(loudness, loud, exchange=SMALL).reasons)
-    assert "Not declared, but the predictions move with gain" in asked
+    assert "Not declared, but it moves the predictions: gain" in asked
     found = audit(loudness, loud, invariant=["gain"], exchange=SMALL)
     assert found.verdict == "background"
     assert found.exchange.invariant == ("gain",)
@@ -548,7 +570,9 @@ def test_a_target_that_nothing_brief_tells_is_unclear_with_the_reason() -> None:
     found = audit(lambda x: x.mean((1, 2)), (x, level), exchange=SMALL)
     assert found.exchange.verdict == "background"
     assert found.verdict == "unclear"
-    assert any("reads nothing of the target from what is brief alone" in why for why in found.reasons)
+    assert any(
+        "A simple reader cannot tell the target from the brief part alone" in why for why in found.reasons
+    )
 
 
 def by_speed(count: int = 64, breaking: int = 8) -> tuple[Tensor, Tensor, list[int]]:
@@ -581,7 +605,7 @@ def test_those_that_break_the_tie_tell_a_reader_of_the_speed_from_one_of_the_siz
     assert good.tie.breaking == bad.tie.breaking == 8
     assert (good.tie.breaking_error, bad.tie.breaking_error) == (0.0, 1.0)
     assert "target x condition: trajectories (error)" in repr(bad)
-    assert any("This is direct evidence, and decides." in why for why in bad.reasons)
+    assert any("This is direct evidence, so it decides." in why for why in bad.reasons)
     # Without conditions nobody can see it: nothing that was declared moves it.
     assert audit(reads_speed, (x, size), exchange=SMALL).verdict == "events"
     assert bad.advice[0].startswith("Gain moves it most. Try: put crest.Standardise()")
@@ -655,7 +679,7 @@ def slow(steps: int = 200) -> tuple[Tensor, Tensor]:
     return x.unsqueeze(-1), target
 
 
-NOT_BRIEF = "A plain reader reads nothing of the target from what is brief alone"
+NOT_BRIEF = "A simple reader cannot tell the target from the brief part alone"
 
 
 @pytest.mark.parametrize("more", [0, 1, 2])
@@ -672,14 +696,16 @@ def test_why_what_is_brief_could_not_be_looked_at_is_told() -> None:
     x, target = slow(12)
     found = audit(lambda x: x[..., 0].mean(1), (x, target), exchange=SMALL)
     assert found.exchange.verdict == "background"
-    (told,) = [one for one in found.reasons if "could not be looked at" in one]
+    (told,) = [one for one in found.reasons if "It was not tested whether" in one]
     assert told.startswith(
-        "Whether a plain reader reads the target from what is brief alone could not be looked at: inputs must"
+        "It was not tested whether a simple reader can tell the target from the brief part alone: inputs must"
     )
     assert "16 valid steps or more in each trajectory for a spectrum, got 12" in told
     events = audit(lambda x: x[..., 0].mean(1) - x[..., 0].median(1).values, (x, target), exchange=SMALL)
     assert not any(
-        "could not be looked at" in one for one in events.reasons if events.exchange.verdict != "background"
+        "It was not tested whether" in one
+        for one in events.reasons
+        if events.exchange.verdict != "background"
     )
 
 

@@ -294,7 +294,7 @@ def test_bad_settings_are_refused_at_once(given: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "batches must be given where the trainer has no validation data"),
+        ({}, "batches must be given if the trainer has no validation data"),
         ({"batches": []}, "batches must hold at least one trajectory"),
         ({"batches": HELD, "model": "nett"}, "model must name a module inside the model, such as net"),
         ({"batches": HELD, "events": torch.zeros(3, STEPS, dtype=torch.bool)}, "events must have shape"),

@@ -93,5 +93,5 @@ def test_few_are_asked(count: int) -> None:
         return mean(x)
 
     curves(watched, signals(count))
-    # The predictions as they are and their repetitions come first.
-    assert sum(seen) <= 15 * min(count, 24) + count + 3 * min(count, 32)
+    # The predictions as they are come first, and up to 32 of them again: turned round, in other company, of an odd size and alone.
+    assert sum(seen) <= {2: 56, 24: 536, 40: 601}[count]

@@ -130,3 +130,17 @@ def test_several_columns_and_the_table() -> None:
 def test_conditions_that_do_not_vary_or_never_repeat_have_no_tie(conditions: list[str], told: str) -> None:
     targets = torch.arange(8) % 2.0
     assert tie_reading(targets, targets, {"": conditions}, rmse, 0) == (None, [told])
+
+
+@pytest.mark.parametrize(("kinds", "decides"), [(1, False), (2, True)])
+def test_trajectories_of_one_group_alone_do_not_decide(kinds: int, decides: bool) -> None:
+    """Every draw of one group is the same: an interval of no width would make a verdict of one recording."""
+    targets, conditions = halves()
+    breaking = targets != conditions
+    groups = torch.arange(len(targets)) % 7
+    groups[breaking] = 7 + torch.arange(6) % kinds
+    found, _ = tie_reading(conditions, targets, {"": conditions.tolist()}, rmse, 0, groups=groups)
+    assert found is not None
+    assert (found.breaking, found.breaking_error, found.other_error) == (6, 2.0, 0.0)
+    assert (found.breaking_interval is not None) == decides
+    assert (found.verdict(1.0) is not None) == decides

@@ -75,7 +75,7 @@ def test_the_whole_interval_must_be_on_one_side_of_the_limit(
     assert exchange.verdict == verdict
     one = finding(exchange)
     assert one.verdict == verdict
-    assert any("The limit of 0.4 lies in this interval: more" in why for why in one.reasons) == (
+    assert any("The limit of 0.4 lies in this interval. More" in why for why in one.reasons) == (
         verdict == "unclear"
     )
 
@@ -155,12 +155,12 @@ def test_the_first_reason_says_what_was_declared_and_what_moves_alone() -> None:
     exchange = measured(1.2, together=row(1.2, error=0.8))
     first = finding(exchange).reasons[0]
     assert first == (
-        "Exchanged between trajectories, offset, drift and tones move the predictions by 1.20 standard deviations (1.15 to "
-        "1.25; the limit is 0.4). The error is then 0.8: expect it if they stop following the target and nothing else changes. Alone: offset 1.20."
+        "Exchanging offset, drift and tones between trajectories moves the predictions by 1.20 standard deviations (1.15 to "
+        "1.25; the limit is 0.4). The error is then 0.8. Expect that error when they stop following the target and nothing else changes. Alone: offset 1.20."
     )
     assert "Alone" not in finding(measured(0.1)).reasons[0]
     absent = measured(1.2, nuisances={"offset": row(1.2), "drift": row(0.0)})
-    assert "offset and drift move" in finding(absent).reasons[0]
+    assert "Exchanging offset and drift between" in finding(absent).reasons[0]
     assert finding(absent).reasons[0].endswith("The signals have no tones to exchange.")
     assert finding(by_shares(0.9, 0.05)).reasons[0].startswith("Nothing was declared")
 
@@ -170,7 +170,7 @@ def test_what_was_not_declared_is_a_question_and_no_alarm() -> None:
     one = finding(exchange)
     assert one.verdict == "events"
     (asked,) = [why for why in one.reasons if why.startswith("Not declared")]
-    assert "gain by 0.90, rate by 0.50. Should they?" in asked
+    assert "Not declared, but it moves the predictions: gain by 0.90, rate by 0.50." in asked
     assert 'invariant=("offset", "drift", "tones", "gain", "rate")' in asked
     assert not any(why.startswith("Not declared") for why in finding(measured(1.2)).reasons)
 
@@ -181,9 +181,9 @@ def test_what_was_not_declared_is_a_question_and_no_alarm() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"sharp": 0.4}, "A brief core stands out in 40% of the trajectories only."),
-        ({"brief": (-0.1, 0.0)}, "A plain reader reads nothing of the target from what is brief alone."),
-        ({"trajectories": 7}, "Fewer than 8 trajectories tell too little for a verdict."),
+        ({"sharp": 0.4}, "A brief core stands out in only 40% of the trajectories."),
+        ({"brief": (-0.1, 0.0)}, "A simple reader cannot tell the target from the brief part alone."),
+        ({"trajectories": 7}, "Fewer than 8 trajectories are too few for a verdict."),
         ({"error": 0.9}, "The model has hardly learnt its task on these data: its error is 0.9"),
     ],
 )
@@ -213,7 +213,7 @@ def test_no_core_and_nothing_brief_do_not_speak_against_a_model_that_is_not_move
 def test_without_a_core_the_advice_asks_for_trajectories_that_part() -> None:
     one = finding(measured(1.2), sharp=0.1)
     assert one.verdict == "unclear"
-    assert one.advice[0] == "If the target lives in what moves the predictions, leave the model as it is."
+    assert one.advice[0] == "If the target is in what moves the predictions, leave the model as it is."
     assert "conditions=" in one.advice[1]
 
 
@@ -240,7 +240,7 @@ def test_those_that_break_a_tie_decide_whatever_the_exchange_says() -> None:
     sound, moved = measured(0.1, constant_error=1.0), measured(1.2, constant_error=1.0)
     assert finding(sound, tie=tie(4, 1.5)).verdict == "background"
     assert finding(moved, tie=tie(4, 0.1)).verdict == "events"
-    assert finding(moved, tie=tie(4, 0.1)).reasons[2].endswith("This is direct evidence, and decides.")
+    assert finding(moved, tie=tie(4, 0.1)).reasons[2].endswith("This is direct evidence, so it decides.")
     # Direct evidence needs no core.
     assert finding(sound, tie=tie(4, 1.5), sharp=0.0, brief=(-0.1, -0.1)).verdict == "background"
 
@@ -249,11 +249,22 @@ def test_too_few_no_tie_and_none_that_breaks_it_are_told() -> None:
     moved = measured(1.2, constant_error=1.0)
     few = finding(moved, tie=tie(3, 0.1))
     assert few.verdict == "background"
-    assert few.reasons[2].endswith("That does not decide; more of them would settle it.")
+    assert few.reasons[2].endswith("That decides nothing. More of them would settle it.")
     none = finding(moved, tie=tie(0, None))
-    assert none.reasons[1].endswith("No trajectory breaks the tie; a few that do would settle it.")
+    assert none.reasons[1].endswith("No trajectory breaks the tie. A few that do would settle it.")
     loose = finding(moved, tie=tie(0, None, tied=False))
     assert loose.reasons[1] == "Target and condition are not tied in these data (Cramér's V 0.10)."
+
+
+def test_those_of_one_group_are_told_and_do_not_decide() -> None:
+    one = finding(
+        measured(1.2, constant_error=1.0), tie=dataclasses.replace(tie(8, 0.1), breaking_interval=None)
+    )
+    assert one.verdict == "background"
+    assert one.reasons[2].startswith(
+        "On the 8 trajectories that break the tie its error is 0.1, on the others 0.1."
+    )
+    assert "All of them are of one group" in one.reasons[2]
 
 
 @pytest.mark.parametrize(("moved", "verdict"), [(1.2, "background"), (0.1, "unclear")])
@@ -265,7 +276,7 @@ def test_breaking_trajectories_that_leave_it_open_lift_no_alarm_and_clear_nothin
     one = finding(measured(moved, constant_error=1.0), tie=between)
     assert one.verdict == verdict
     assert not any("and decides" in why for why in one.reasons)
-    assert one.reasons[2].endswith("That does not decide; more of them would settle it.")
+    assert one.reasons[2].endswith("That decides nothing. More of them would settle it.")
 
 
 def test_nothing_decides_about_a_model_that_has_not_learnt() -> None:
@@ -295,8 +306,9 @@ def test_reasons_beside_follow_what_was_measured() -> None:
     )
     said = "\n".join(one.reasons)
     assert "30% of the credit is on the core, the most transient 10% of the steps: 3.0 times" in said
+    assert "Credit alone does not tell whether the core decides." in said
     assert "by 0.20 standard deviations; removing as many other steps shifts them by 0.10" in said
-    assert "The inputs look standardised window by window: what was taken off" in said
+    assert "The inputs look standardised window by window: what was removed" in said
     assert "30% of the predictions' variance follows the core (20% to 40%), 70% the surroundings" in said
     bare = "\n".join(finding(measured(1.2)).reasons)
     for word in ("credit", "Removing", "The inputs"):
@@ -361,5 +373,37 @@ def test_where_a_tie_was_broken_the_cause_may_be_undeclared() -> None:
     rows = {"offset": row(0.0), "gain": row(0.3), "rate": row(0.9)}
     exchange = measured(0.1, constant_error=1.0, nuisances=rows)
     assert finding(exchange, tie=tie(4, 1.5)).advice[0].startswith("Rate moves it most. Try: crest.Stretch()")
+    # What the text asks to declare is what the advice declares.
+    both = finding(exchange, tie=tie(4, 1.5))
+    declared = 'invariant=("offset", "drift", "tones", "rate", "gain")'
+    assert declared in both.advice[1]
+    assert any(declared in reason for reason in both.reasons)
     still = measured(0.1, constant_error=1.0, nuisances={"offset": row(0.0)})
     assert finding(still, tie=tie(4, 1.5)).advice[0].startswith("Nothing moves it much by itself. Try: put")
+
+
+def test_a_model_that_fails_here_and_not_in_training_is_not_to_be_trained_for_longer() -> None:
+    exchange = measured(1.2, constant_error=1.0)
+    one = finding(exchange, error=2.0, id_error=0.1)
+    assert one.verdict == "unclear"
+    assert any(why.startswith("The model fails on these data: its error is 2") for why in one.reasons)
+    assert one.advice[0].startswith("Do not train the model for longer")
+    assert "Audit held-out data as in training" in one.advice[1]
+    # It has not learnt its task there either.
+    (train,) = finding(exchange, error=0.9, id_error=0.9).advice
+    assert train.startswith("Train the model for longer first")
+    # Nobody knows: both cases are told.
+    known, field = finding(exchange, error=0.9).advice
+    assert known.startswith("If these are data as in training: train the model for longer first")
+    assert field.startswith("If these are data from the field: ")
+    assert "pass id_error=" in field
+    # A model that does not fail needs none of it.
+    assert finding(exchange, error=0.1, id_error=0.1).advice == finding(exchange, error=0.1).advice
+
+
+def test_what_moves_alone_is_named_if_the_interval_reaches_the_limit() -> None:
+    """Not only if the estimate does: the reasons are wanted most where the limit lies in the interval."""
+    width = 0.06
+    for moved, named in ((MOVES - 0.05, True), (MOVES - 0.07, False), (MOVES + 0.05, True)):
+        words = " ".join(finding(measured(moved, width)).reasons)
+        assert (f"Alone: offset {moved:.2f}" in words) == named

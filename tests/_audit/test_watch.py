@@ -192,9 +192,10 @@ def test_only_so_many_trajectories_are_read_and_exchanged() -> None:
     asked.clear()
     watch(0)
     assert watch.history[0].exchange.trajectories == 16
-    # All pairs of one block, the backgrounds alone, the trajectories as they are, and for repeatable predictions twice three times;
-    # five nuisances, and what is declared with six donors.
-    assert sum(asked) == 16 * 16 + 16 + 7 * 16 + 5 * 16 + 6 * 16
+    # All pairs of one block, the backgrounds alone, the trajectories as they are; five nuisances, and what is declared with six
+    # donors. For repeatable predictions twice: two times as they are, in batches of three, four and sixteen, and eight alone.
+    repeated = 2 * 16 + 6 * 3 + 4 * 4 + 2 * 16 + 8
+    assert sum(asked) == 16 * 16 + 16 + 16 + 5 * 16 + 6 * 16 + 2 * repeated
 
 
 def test_with_a_mask_padding_does_not_count() -> None:
@@ -233,7 +234,7 @@ def test_a_training_that_diverges_goes_on_and_the_row_says_so() -> None:
     assert set(numbers) == set(sound)
     assert all(math.isnan(value) for name, value in numbers.items() if name != "crest/verdict")
     assert numbers["crest/verdict"] == 0
-    assert watch.notes[-1] == "the model's answers are not finite in epoch 1"
+    assert watch.notes[-1] == "the model's predictions are not finite in epoch 1"
     with torch.no_grad():
         model[-1].weight.fill_(1.0)
     assert math.isfinite(watch(2)["crest/moved"])
@@ -310,7 +311,7 @@ def test_few_trajectories_give_no_verdict() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"model": 3}, "model must be a module or a function, got int"),
+        ({"model": 3}, "model must be a torch module, a function, or an object with predict, got int"),
         ({"model": nn.LazyLinear(1)}, "model must have its weights"),
         ({"model": lambda x: x}, "model must return"),
         ({"model": lambda x: level(x) * math.nan}, "the model's predictions must be finite"),
@@ -369,3 +370,12 @@ def test_a_function_that_gives_arrays_may_diverge_too() -> None:
     watch = Watch(lambda x: (level(x) * value[0]).numpy(), X)
     value[0] = math.nan
     assert math.isnan(watch(0)["crest/transient"])
+
+
+def test_the_model_is_the_one_that_was_given() -> None:
+    def level(x: np.ndarray) -> np.ndarray:
+        return np.asarray(x).mean((1, 2))
+
+    watch = Watch(level, X)
+    assert watch.model is level
+    assert watch(0)["crest/verdict"] is not None

@@ -175,8 +175,20 @@ def test_seeded_starts_the_same_whatever_was_drawn_or_set_before() -> None:
     torch.set_rng_state(torch.tensor(outside, dtype=torch.uint8))
 
 
+def _ways() -> tuple[object, ...]:
+    """How this process computes, asked from torch and NumPy themselves."""
+    kinds = ("cpu", "cuda")
+    return (
+        torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_num_threads(), torch.get_deterministic_debug_mode(),
+        torch.get_float32_matmul_precision(), torch.is_anomaly_enabled(), [torch.is_autocast_enabled(kind) for kind in kinds],
+        [torch.get_autocast_dtype(kind) for kind in kinds], torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark,
+        torch.backends.cudnn.deterministic, torch.backends.mkldnn.enabled,
+        torch.utils.deterministic.fill_uninitialized_memory, np.geterr(),
+    )  # fmt: skip
+
+
 def test_how_torch_computes_is_put_back() -> None:
-    before = rng.torch_settings()
+    before, ways = rng.torch_settings(), _ways()
     with rng.undisturbed():
         torch.set_grad_enabled(False)
         torch.set_default_dtype(torch.float64)
@@ -185,7 +197,31 @@ def test_how_torch_computes_is_put_back() -> None:
         torch.use_deterministic_algorithms(True, warn_only=True)
         torch.set_float32_matmul_precision("medium")
         torch.autograd.set_detect_anomaly(True)
+        for kind in ("cpu", "cuda"):
+            torch.set_autocast_enabled(kind, True)
+            torch.set_autocast_dtype(kind, torch.float64)
+        for owner, names in (
+            (torch.backends.cudnn, ("enabled", "benchmark", "deterministic")),
+            (torch.backends.mkldnn, ("enabled",)),
+            (torch.utils.deterministic, ("fill_uninitialized_memory",)),
+        ):
+            for name in names:
+                setattr(owner, name, not getattr(owner, name))
+        np.seterr(all="ignore", over="raise")
         changed = rng.torch_settings()
         assert all(one != other for one, other in zip(before, changed, strict=True))
+        assert all(one != other for one, other in zip(ways, _ways(), strict=True))
     assert rng.torch_settings() == before
+    assert _ways() == ways
     assert torch.ones(1).device.type == "cpu"
+
+
+def test_devices_that_are_not_in_use_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(device: object) -> torch.Tensor:
+        raise AssertionError(f"the state of device {device} was asked for, which brings it into use")
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", asked)
+    with rng.undisturbed():
+        torch.rand(1)

@@ -224,7 +224,7 @@ def test_targets_that_are_refused(target: int | Tensor | None, message: str) -> 
 
 def test_a_target_needs_outputs_to_choose_from() -> None:
     with pytest.raises(
-        ValueError, match=r"^function must return .* \(B, K\), B = 2, where target is given, got \(2,\)$"
+        ValueError, match=r"^function must return .* \(B, K\), B = 2, if target is given, got \(2,\)$"
     ):
         predictions(lambda x: x.sum((1, 2)), SEVERAL, 0)
 

@@ -1,5 +1,6 @@
 """Whatever a module writes to itself, it is afterwards as before."""
 
+import collections
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from crest._base.untouched import require_weights, untouched
+
+
+class Stubborn(collections.OrderedDict[str, Tensor]):
+    """A dictionary that refuses to be changed by name, as some libraries have."""
+
+    def update(self, *_: Any, **__: Any) -> None:
+        raise TypeError("no update")
 
 
 class Everything(nn.Module):
@@ -25,6 +33,13 @@ class Everything(nn.Module):
         self.by_name: dict[str, Any] = {"inner": [1]}
         self.loose = [nn.Linear(1, 1)]
         self.script = torch.jit.script(nn.BatchNorm1d(2))
+        self.objects = np.array([[1], np.zeros(2), None], dtype=object)
+        self.register_buffer("edges", torch.eye(2).to_sparse())
+        self.register_buffer("rows", torch.eye(2).to_sparse_csr())
+        self.fixed = np.arange(2.0)
+        self.fixed.setflags(write=False)
+        self.spread = np.broadcast_to(np.zeros(1), (4,))
+        self.cached = Stubborn(a=torch.zeros(1))
 
 
 def _grown(one: Everything) -> None:
@@ -49,6 +64,10 @@ def _scripted(one: Everything) -> None:
     one.script.train()(torch.ones(4, 2))
 
 
+def _hooked(one: Everything) -> None:
+    one.layer.weight.register_post_accumulate_grad_hook(lambda weight: weight.grad.zero_())
+
+
 WRITES: dict[str, Callable[[Everything], object]] = {
     "buffer": lambda one: one.mean.add_(1),
     "buffer anew": lambda one: setattr(one, "mean", one.mean + 1),
@@ -67,13 +86,25 @@ WRITES: dict[str, Callable[[Everything], object]] = {
     "replaced": _replaced,
     "mode": lambda one: one.layer.eval(),
     "scripted part": _scripted,
+    "list in an array": lambda one: one.objects[0].append(2),
+    "array in an array": lambda one: one.objects[1].__iadd__(1),
+    "object in an array": lambda one: one.objects.__setitem__(2, "new"),
+    "sparse buffer": lambda one: one.edges.mul_(2.0),
+    "sparse buffer with more": lambda one: one.edges.add_(torch.ones(2, 2).to_sparse()),
+    "sparse rows": lambda one: one.rows.mul_(2.0),
+    "sparse numbers": lambda one: one.edges._values().add_(1),
+    "hook of a tensor": lambda one: one.layer.weight.register_hook(lambda grad: 2 * grad),
+    "hook behind a gradient": _hooked,
+    "attribute of a tensor": lambda one: setattr(one.layer.weight, "tag", 1),
+    "dictionary that refuses": lambda one: one.cached.__setitem__("b", torch.ones(1)),
     "NaN": lambda one: one.mean.fill_(torch.nan),
 }
 
 
 def shown(one: Everything) -> list[Any]:
     """All that can be compared, by value and by identity."""
-    tensors = [*one.state_dict().values(), *one.loose[0].parameters(), one.plain, one.seen[0]]
+    dense = [value for value in one.state_dict().values() if value.layout == torch.strided]
+    tensors = [*dense, *one.loose[0].parameters(), one.plain, one.seen[0]]
     return [
         [(value.tolist(), value.dtype) for value in tensors],
         [id(part) for part in one.modules()],
@@ -85,6 +116,14 @@ def shown(one: Everything) -> list[Any]:
         one.array.tolist(),
         len(one.seen),
         one.by_name,
+        str(one.objects),
+        [value.to_dense().tolist() for value in (one.edges, one.rows)],
+        [one.fixed.tolist(), one.spread.tolist(), list(one.cached)],
+        [
+            (len(value._backward_hooks or ()), len(value._post_accumulate_grad_hooks or ()))
+            for value in one.parameters()
+        ],
+        [sorted(vars(value)) for value in one.parameters()],
         sorted(vars(one)),
     ]
 
@@ -115,6 +154,34 @@ def test_a_graph_that_waits_for_its_backward_pass_stays_valid() -> None:
         model(torch.ones(3, 2))
     loss.backward()
     assert model[0].weight.grad is not None
+
+
+def test_hooks_of_tensors_that_are_put_back_do_nothing() -> None:
+    one = Everything()
+    with untouched(one):
+        one.layer.weight.register_hook(lambda grad: 0 * grad)
+        _hooked(one)
+    one.layer(torch.ones(3, 2)).sum().backward()
+    assert one.layer.weight.grad is not None
+    assert one.layer.weight.grad.tolist() == [[3, 3], [3, 3]]
+
+
+def test_hooks_that_were_there_stay() -> None:
+    one = Everything()
+    one.layer.weight.register_hook(lambda grad: 2 * grad)
+    with untouched(one):
+        one.layer.weight.register_hook(lambda grad: 0 * grad)
+    one.layer(torch.ones(3, 2)).sum().backward()
+    assert one.layer.weight.grad is not None
+    assert one.layer.weight.grad.tolist() == [[6, 6], [6, 6]]
+
+
+def test_an_array_that_became_read_only_or_another_is_left_alone() -> None:
+    one = Everything()
+    with untouched(one):
+        one.array[0] = 5
+        one.array.setflags(write=False)
+    assert one.array.tolist() == [5, 0]
 
 
 def test_weights_without_values_are_refused() -> None:

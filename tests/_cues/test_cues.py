@@ -8,6 +8,7 @@ import crest
 from crest._cues.cues import readings_of
 from crest._cues.inputs import signals_of
 from crest.nuisances import SeparatedSignals
+from crest.recordings import Trajectories
 
 
 def bursts(count: int, tie: float, seed: int = 1000) -> tuple[torch.Tensor, torch.Tensor]:
@@ -182,3 +183,31 @@ def test_global_generators_are_left_alone() -> None:
     state = torch.get_rng_state()
     crest.cues(x, y, bootstrap=5)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def tied_recordings() -> Trajectories:
+    """Three sizes at three speeds, a recording each; nearly all windows of a size are at one speed, and louder ones are larger."""
+    numbers, rows = np.random.default_rng(1000), []
+    for place in range(9):
+        size, speed = place // 3, place % 3
+        rows += [(size, speed, place)] * (30 if size == speed else 3)
+    size, speed, recording = np.array(rows).T
+    # The speed sets the loudness: it tells the size by the tie alone.
+    x = (1.0 + speed)[:, None, None] * numbers.normal(size=(len(rows), 128, 1))
+    extra = {"recording": recording, "condition": speed.astype(str)}
+    return Trajectories(x=x, y=3.0 * size + 2, sample_rate=1.0, channels=("a",), extra=extra)
+
+
+def test_recordings_that_hold_most_of_a_target_are_not_left_out() -> None:
+    data = tied_recordings()
+    found = crest.cues(data)
+    assert found.groups is None
+    assert found["gain"].found
+    (note,) = found.notes
+    assert "too few to leave out: one of the groups holds 30 of the 36 trajectories of the target 2" in note
+    assert "on both sides, so scores are too good" in note
+    # Who passes groups gets them, and is told; labels are not blamed.
+    told = crest.cues(data, groups=data.extra["recording"])
+    assert told.groups == 9
+    assert any(one.endswith("Scores are too low.") for one in told.notes)
+    assert not any("check labels" in one for one in told.sentences)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from crest._cues import cues
-from crest._cues.inputs import groups_of, signals_of, targets_of, tie_with
+from crest._cues.inputs import signals_of, targets_of, tie_with
 
 
 def series(rows: int = 8, steps: int = 40, channels: int = 2) -> torch.Tensor:
@@ -123,5 +123,10 @@ def test_many_classes_keep_their_names_in_the_tie() -> None:
     assert tie.counts.shape == (12, 3)
 
 
-def test_groups_are_numbered_in_the_order_in_which_they_come() -> None:
-    assert groups_of(["b", "a", "b", 3], 4).tolist() == [0, 1, 0, 2]
+def test_one_hot_rows_are_classes() -> None:
+    classes = torch.arange(12) % 3
+    found = targets_of(torch.nn.functional.one_hot(classes, 3).double(), 12, None)
+    assert (found.values.tolist(), found.names) == (classes.tolist(), ("0", "1", "2"))
+    assert found.note == "y of 3 columns is one-hot: read as class numbers 0 to 2."
+    with pytest.raises(ValueError, match=r"^y must be \(N,\), or one-hot classes .*such as y\[:, 0\]"):
+        targets_of(torch.rand(12, 2), 12, None)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -63,3 +64,17 @@ def test_it_is_plain_values() -> None:
         "targets": ["0", "1"], "conditions": ["600", "900"], "counts": [[8, 0], [0, 8]], "strength": 1.0, "tied": True, "breaking": 0,
     }  # fmt: skip
     assert told_tie(made().tie) == told["tie"]
+
+
+def test_a_notebook_shows_the_table_and_what_it_means() -> None:
+    found = made()
+    page = found._repr_html_()
+    assert "a nuisance alone tells the target" in page
+    # The offset tells it, and what is brief does not.
+    assert 'aria-label="bad"' in page
+    assert ">0.94</td>" in page
+    assert "The offset alone explains it." in page
+    brief = dataclasses.replace(found.rows[2], score=0.9, interval=(0.8, 0.95))
+    assert 'aria-label="doubt"' in dataclasses.replace(found, rows=(*found.rows[:2], brief))._repr_html_()
+    # The colour is that of the events themselves.
+    assert 'aria-label="good"' in dataclasses.replace(found, rows=found.rows[1:])._repr_html_()

@@ -1,13 +1,13 @@
 import pytest
 import torch
 
-from crest._cues.result import Cue
-from crest._cues.sentences import NUISANCES, tie_sentence, told
+from crest._cues.result import CUE_NUISANCES, Cue
+from crest._cues.sentences import tie_sentence, told
 from crest.exchange.ties import tie_of
 
 
 def rows(chance: float = 0.0, around: dict[str, float] | None = None, **scores: float) -> list[Cue]:
-    names = (*NUISANCES, "surroundings", "core", "all")
+    names = (*CUE_NUISANCES, "surroundings", "core", "all")
     return [
         Cue(
             name=name,

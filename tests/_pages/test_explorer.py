@@ -67,3 +67,25 @@ def test_what_is_not_there_is_left_out_of_the_drawing() -> None:
     assert json.loads(json.dumps(system, allow_nan=False)) == system
     assert system["trajectories"][0]["signals"] == [[2, None]]
     assert system["readouts"][0]["rows"][0]["credit"]["parts"] == [999, None]
+
+
+def test_what_repeats_is_there_once_with_how_often_it_comes() -> None:
+    signals = [[float(step) for step in range(16)]]
+    credit = [0.1] * 8 + [0.05] * 7 + [math.nan]
+    made = explorer_system("mine", [traced("one", signals=signals, credit=credit)])["readouts"][0]["rows"][0][
+        "credit"
+    ]
+    assert made["runs"] == [999, 8, 500, 7, None, 1]
+    assert "parts" not in made
+
+
+def test_spectra_come_if_they_are_asked_for() -> None:
+    signals = [[math.sin(2 * math.pi * step / 8) + 0.1 * math.sin(step**2) for step in range(256)]]
+    model = traced("one", signals=signals, credit=[0.0] * 256)
+    assert "spectra" not in explorer_system("mine", [model])["trajectories"][0]
+    traces = dataclasses.replace(model.traces, sample_rate=800.0)
+    system = explorer_system("mine", [dataclasses.replace(model, traces=traces)], spectra=True)
+    found = system["trajectories"][0]["spectra"]["spectrum"]
+    amplitudes = found["channels"][0]["parts"]
+    assert found["places"][0][amplitudes.index(max(amplitudes))] * found["width"] == pytest.approx(100.0)
+    assert set(system["trajectories"][0]["spectra"]) == {"spectrum", "envelope"}

@@ -70,14 +70,15 @@ def test_enough_held_out_trajectories_judge_and_too_few_do_not() -> None:
     _, none, (why,) = straight.ties(held_out)
     assert none is None
     assert (
-        "0 held-out trajectories break the tie, fewer than 4: candidates are judged by the exchange." in why
+        "0 held-out trajectories break the tie, fewer than 4: candidates are judged by the exchange test."
+        in why
     )
     loose, held_out = pair(["slow", "slow", "fast", "fast"] * 10)
     _, none, (why,) = loose.ties(held_out)
     assert none is None
     assert re.fullmatch(
         r"Target and condition are not tied, neither in training \(Cramér's V 0\.\d\d\) nor in the held-out data "
-        r"\(Cramér's V 0\.\d\d\): candidates are judged by the exchange\.",
+        r"\(Cramér's V 0\.\d\d\): candidates are judged by the exchange test\.",
         why,
     )
 
@@ -118,7 +119,7 @@ def test_held_out_data_that_are_not_tied_judge_a_model_whose_training_was(
         assert tie is None
         assert (
             note
-            == f"{known}, but {breaking} held-out trajectories break the tie, fewer than 4: candidates are judged by the exchange."
+            == f"{known}, but {breaking} held-out trajectories break the tie, fewer than 4: candidates are judged by the exchange test."
         )
 
 

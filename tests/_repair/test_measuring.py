@@ -1,3 +1,4 @@
+import dataclasses
 from typing import Any
 
 import pytest
@@ -55,3 +56,19 @@ def test_the_exchange_test_is_that_of_the_library() -> None:
     found = yardstick(x, y).tested(Reads())
     assert found == crest.exchange_test(lambda x: x.mean((1, 2)), x, targets=y, exchange=SETTINGS)
     assert found.background > 0.99
+
+
+class ReadsTheStart(nn.Module):
+    """The mean of the first steps: a whole background changes it, a spectrum on the own phases another way."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[:, :10].mean((1, 2))
+
+
+def test_the_other_error_is_on_whole_backgrounds_of_the_other_kind() -> None:
+    x, y = torch.randn(20, 30, 2) + torch.randn(20, 1, 1), torch.randn(20)
+    other = dataclasses.replace(SETTINGS, kind="slow", what="background")
+    settings = dataclasses.replace(SETTINGS, kind="core", what="spectrum")
+    model = ReadsTheStart()
+    expected = crest.exchange_test(model, x, targets=y, exchange=other).exchanged_error
+    assert yardstick(x, y, exchange=settings).other_error(model, "slow") == expected

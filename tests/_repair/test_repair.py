@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,8 @@ import crest
 from crest import ExchangeSettings
 from crest._repair import AS_IT_IS
 from crest._repair.repaired import beats
+from crest.exchange.rule import NEAR
+from crest.recordings import Trajectories
 from crest.remedies import CONTROL, USUAL_REMEDIES
 from crest.strangers.lengths import mask_from
 from knocks_made import STEPS, fit, knocks, network, one_step, split
@@ -141,6 +144,21 @@ def test_a_repaired_model_that_has_hardly_learnt_its_task_is_told(
     assert not any("hardly learnt its task" in note for note in repaired.notes)
 
 
+def test_held_out_batches_that_are_recordings_or_turned_are_told_apart(model: nn.Module) -> None:
+    recorded = Trajectories(x=np.ones((8, 60, 1)), y=np.arange(8.0), sample_rate=1.0, channels=("a",))
+    for name in ("validation", "field"):
+        held: dict[str, Any] = {"validation": HELD_OUT} | {name: recorded}
+        with pytest.raises(
+            ValueError, match=rf"{name} must hold batches, got Trajectories: take x, y, \*_ = part.tensors"
+        ):
+            crest.repair(model, TRAIN, remedies=[], **QUICK, **held)
+        x, y = HELD_OUT[0]
+        with pytest.raises(
+            ValueError, match=rf"{name} must have the 1 channels .* are \(B, C, T\).*Pass x.mT"
+        ):
+            crest.repair(model, TRAIN, remedies=[], **QUICK, **(held | {name: [(x.mT, y)]}))
+
+
 def test_the_field_never_chooses(model: nn.Module) -> None:
     x, y = BROKEN[0]
     fields = [None, [(x, y)], [(x, -y)]]
@@ -220,6 +238,71 @@ def test_the_control_is_beside_whatever_is_trained_and_nothing_else(
 
 
 # -- remedies of one's own
+
+
+class ReadsRing(nn.Module):
+    """Reads a burst by its ring, which is fast; 0.2 too high."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x[:, 0, 96:104] * torch.tensor([1.0, -1.0] * 4)).mean(1) + 0.2 + self.weight
+
+
+class ReadsBump(ReadsRing):
+    """Reads the slow bump below the burst, over the level."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x[:, 0, 96:104].mean(1) - x[:, 0, :60].mean(1)) / BUMP[96:104].mean() + self.weight
+
+
+class ReadsLevel(ReadsRing):
+    """Reads the level, which follows the target."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[:, 0, :60].mean(1) + self.weight
+
+
+BUMP = torch.exp(-(((torch.arange(200) - 100) / 4) ** 2) / 2)
+
+
+def bursts_on_a_bump(count: int) -> tuple[Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(1000)
+    size = 1 + 2 * torch.rand(count, generator=draw)
+    x = 0.02 * torch.randn(count, 1, 200, generator=draw) + size[:, None, None] * (1 + BUMP)
+    x += 0.05 * torch.randn(count, 1, 1, generator=draw)
+    x[..., 96:104] += size[:, None, None] * torch.tensor([1.0, -1.0] * 4)
+    return x, size
+
+
+def test_who_trains_with_the_separation_of_the_test_is_judged_by_another_too() -> None:
+    """The core keeps its own bump when what is around it is exchanged; a low-pass hands the bump on."""
+    made = iter([ReadsLevel(), ReadsBump(), ReadsRing()])
+    batches = [bursts_on_a_bump(64)]
+    found = crest.repair(
+        ReadsLevel(),
+        batches,
+        fit=lambda *_: next(made),
+        validation=batches,
+        remedies=["core exchange", "AC coupling"],
+        channels_first=True,
+    )
+    flattered, sound = (found.candidates[name] for name in ("core exchange", "AC coupling"))
+    assert flattered.exchange.expected_error is not None
+    assert flattered.id_error < sound.id_error
+    assert sound.expected_error is not None
+    # By the shared separation alone the first would have been chosen.
+    assert NEAR * flattered.exchange.expected_error < sound.expected_error
+    assert found.name == "AC coupling"
+    assert flattered.expected_error == flattered.other_error > NEAR * sound.expected_error
+    assert sound.other_error is None
+    assert found.choice.candidates["core exchange"].expected_error == flattered.other_error
+    (note,) = (note for note in found.notes if "another separation" in note)
+    assert note.endswith(
+        f"core exchange ({flattered.exchange.expected_error:.3g} and {flattered.other_error:.3g})."
+    )
 
 
 def test_a_front_a_function_a_pair_and_a_known_remedy(model: nn.Module) -> None:
@@ -321,14 +404,38 @@ def test_dicts_with_masks_and_channels_last() -> None:
 
 def test_what_is_found_is_said_and_can_be_given(model: nn.Module) -> None:
     found = crest.repair(model, TRAIN, validation=HELD_OUT, **QUICK)
-    assert found.notes == (
+    undeclared = [note for note in found.notes if note.startswith("Not declared, and it moves")]
+    assert [note for note in found.notes if note not in undeclared] == [
         "Inputs read as (B, C, T), because the first layer expects 1 channel. Pass channels_first= if that is wrong.",
         "The pooling layer was found at '2'.",
         "The head was found at '4'.",
-    )
+    ]
     given = crest.repair(model, TRAIN, validation=HELD_OUT, pooling=("2", "4"), channels_first=True, **QUICK)
-    assert given.notes == ()
+    assert list(given.notes) == undeclared
     assert given.candidates["re-anchored"].id_error == found.candidates["re-anchored"].id_error
+
+
+class Strongest(nn.Module):
+    """Reads the largest value, wherever the axes are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.weight * x.amax((1, 2))[:, None]
+
+
+def test_axes_are_read_as_the_other_doors_read_them() -> None:
+    model = Strongest()
+    said = "nputs read as (B, C, T), because time is taken as the longer axis"
+    repaired = crest.repair(model, TRAIN, validation=HELD_OUT, **QUICK)
+    assert repaired.notes[0].startswith(f"I{said}")
+    audited = crest.audit(model, tuple(HELD_OUT_JOINED), exchange=QUICK["exchange"])
+    assert f"i{said}" in audited.notes
+    watch = crest.Watch(model, tuple(HELD_OUT_JOINED), exchange=QUICK["exchange"])
+    assert f"i{said}" in watch.notes
+    assert repaired.before.exchange.together.moved == pytest.approx(watch(0)["crest/moved"], rel=0.5)
 
 
 @pytest.mark.parametrize("kind", [*PLAIN.values(), *WITH_LENGTHS.values()], ids=[*PLAIN, *WITH_LENGTHS])
@@ -411,7 +518,7 @@ def test_a_fifth_is_held_out_and_never_trained_on(model: nn.Module) -> None:
     x, y = (torch.cat(parts) for parts in zip(*TRAIN, strict=True))
     out = torch.tensor([value not in trained for value in y.tolist()])
     assert found.before.id_error == pytest.approx(error(copy.deepcopy(model), [(x[out], y[out])]), rel=1e-5)
-    assert "held out of every training" in found.notes[0]
+    assert "a fifth of the training trajectories, which no training here sees" in found.notes[0]
     options["exchange"] = dataclasses.replace(QUICK["exchange"], seed=1)
     crest.repair(model, TRAIN, **options)
     assert len(seen) == 6
@@ -486,6 +593,18 @@ def test_a_candidate_that_fails_is_told_and_the_others_go_on(model: nn.Module) -
     assert "predictions of the model must be finite" in found.skipped["exchange"]
 
 
+@pytest.mark.parametrize("name", ["validation", "field"])
+@pytest.mark.parametrize("channels", [2, 5])
+def test_another_number_of_channels_is_refused_by_name(name: str, channels: int) -> None:
+    net = nn.Sequential(nn.Conv1d(3, 2, 5), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(2, 1))
+    x, y = torch.randn(16, 3, 40), torch.randn(16)
+    given = {"validation": [(x, y)], name: [(torch.randn(16, channels, 40), y)]}
+    with pytest.raises(
+        ValueError, match=rf"^{name} must have the 3 channels of train_batches, got {channels}$"
+    ):
+        crest.repair(net, [(x, y)], fit=lambda *_: None, remedies=["AC coupling"], **given)
+
+
 def test_an_interrupt_passes_through(model: nn.Module) -> None:
     def stopped(copied: nn.Module, batches: Iterable[Any]) -> None:
         raise KeyboardInterrupt
@@ -543,7 +662,9 @@ def test_a_model_with_broken_or_other_answers_is_refused(model: nn.Module) -> No
         match=r"^model must return real numbers of shape \(B,\), \(B, 1\) or \(B, K\), B = 32, got \(32, 2",
     ):
         crest.repair(nn.Sequential(nn.Conv1d(1, 2, 5)), TRAIN, validation=HELD_OUT, **QUICK)
-    with pytest.raises(ValueError, match=r"^model must return a tensor, got tuple: wrap it"):
+    with pytest.raises(
+        ValueError, match=r"^model must return a tensor, got tuple of 2: pass output=, such as output=0"
+    ):
         crest.repair(nn.LSTM(STEPS, 2), TRAIN, validation=HELD_OUT, channels_first=True, **QUICK)
 
 
@@ -694,7 +815,7 @@ def test_a_known_remedy_under_another_name_loads_by_itself(
     found = crest.repair(model, TRAIN, fit=one_step, remedies={"mine": "AC coupling"}, **QUICK)
     found.save(tmp_path)
     x, _ = TRAIN[0]
-    assert torch.equal(crest.Repaired.load(tmp_path, network())(x), found.model(x))
+    assert torch.equal(crest.Repaired.load(tmp_path, network()).model(x), found.model(x))
 
 
 def test_lengths_are_read_along_the_axis_of_time_that_was_found() -> None:

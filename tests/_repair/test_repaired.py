@@ -7,7 +7,7 @@ from torch import nn
 
 import crest
 from crest._repair import AS_IT_IS, MeasuredModel
-from crest._repair.repaired import beats, control_note
+from crest._repair.repaired import beats, control_note, other_separation_note
 from crest.remedies import CONTROL, REMEDIES
 
 
@@ -143,3 +143,23 @@ def test_better_is_what_the_rule_can_tell_apart() -> None:
 def test_the_control_is_read_by_name() -> None:
     assert made({AS_IT_IS: row(1.0)}).control is None
     assert made({AS_IT_IS: row(1.0), CONTROL: row(0.5)}).control == row(0.5)
+
+
+def test_what_the_second_test_does_not_see_is_told() -> None:
+    plain = MeasuredModel(id_error=0.1, exchange=exchange(0.9))
+    judged = dataclasses.replace(plain, other_error=0.7)
+    assert other_separation_note({"AC coupling": plain, "mine": plain}) == []
+    alone = {"exchange of gain": plain, "high-pass + colour": plain, "AC coupling": plain}
+    (note,) = other_separation_note(alone)
+    assert note.startswith(
+        "No second test judges exchange of gain and high-pass + colour, which also train with the separation"
+    )
+    both, sees = other_separation_note({"core exchange": judged, "gain + tones": judged})
+    assert both.endswith("The larger error counts: core exchange (0.5 and 0.7), gain + tones (0.5 and 0.7).")
+    assert "does not see gain or colour" in sees
+    assert len(other_separation_note({"core exchange": judged, **alone})) == 3
+    # Their names are those of the registry.
+    assert {name for name in REMEDIES if other_separation_note({name: plain})} == {
+        "exchange of gain",
+        "exchange of colour",
+    }

@@ -113,5 +113,8 @@ def test_where_there_is_no_room_for_a_bar_sentences_are_printed(
 
 def test_without_rich_a_bar_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich", None)
-    with pytest.raises(ImportError, match=r"^tell=True needs rich: pip install"), telling(True, 1):
+    with (
+        pytest.raises(ImportError, match=r"^tell=True needs rich\. Install the extra lab: "),
+        telling(True, 1),
+    ):
         pass

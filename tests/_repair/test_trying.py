@@ -135,7 +135,7 @@ def test_a_known_front_under_another_name_is_saved_and_loads(
         chosen = dataclasses.replace(found, model=one.model, name=name, structure=one.structure)
         chosen.save(tmp_path / name)
         again = crest.Repaired.load(tmp_path / name, network())
-        assert torch.equal(again(x), one.model(x)), name
+        assert torch.equal(again.model(x), one.model(x)), name
 
 
 @JOBLIB
@@ -299,7 +299,7 @@ def test_a_fit_that_returns_no_model_is_an_error_of_the_users(jobs: int) -> None
 
 def test_without_joblib_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "joblib", None)
-    with pytest.raises(ImportError, match=r"^jobs above 1 needs joblib: pip install"):
+    with pytest.raises(ImportError, match=r"^jobs= above 1 needs joblib\. Install the extra sklearn: "):
         repaired(2)
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import random
 from collections.abc import Iterable
 from typing import Any
@@ -8,14 +9,16 @@ import torch
 from torch import Tensor, nn
 
 import crest
+from crest._base.rng import seeded
 from crest._repair.measuring import Yardstick
-from crest._repair.workshop import Workshop
+from crest._repair.workshop import Workshop, head_targets
 from crest.background import split
 from crest.probes.errors import rmse_or_error_rate
 from crest.remedies import REMEDIES, Remedy
 from crest.strangers.batch import Batch
 from crest.strangers.batch_forms import BatchForm
 from knocks_made import knocks, network
+from knocks_made import split as batched
 
 X, Y = torch.randn(32, 1, 100) + torch.randn(32, 1, 1), torch.arange(32.0)
 
@@ -313,3 +316,46 @@ def test_a_model_of_the_users_that_a_training_returns_is_left_as_it_was() -> Non
     assert own.training
     assert own[0].weight.grad is not None
     assert torch.equal(made[0].weight, own[0].weight)
+
+
+def test_several_labels_and_one_hot_classes_are_judged_and_fitted() -> None:
+    """The head that is fitted again tells labels by their sign, and classes by the largest."""
+    x, y = knocks(120, tie=0.99, seed=1000)
+    labels = torch.stack([y > 0, y > 0.5, torch.ones_like(y) > 0], 1).float()
+    hot = torch.eye(2)[(y > 0).long()]
+    settings = crest.ExchangeSettings(trajectories=16, block=4, bootstrap=20)
+    for targets in (labels, hot):
+        model = network(targets.shape[1])
+        model[-1].bias.data -= 2
+        found = crest.repair(model, batched(x, targets), remedies=["re-anchored"], exchange=settings)
+        assert not found.skipped
+        assert found.candidates["re-anchored"].id_error < 0.15
+        assert any("several labels" in note or "are one-hot" in note for note in found.notes)
+    trained = network(3)
+    # Logits, as training leaves them: not all between 0 and 1.
+    trained[-1].bias.data -= 2
+    one = crest.repair(trained, batched(x, labels), remedies=["re-anchored"], output=0, exchange=settings)
+    assert one.candidates["re-anchored"].id_error < 0.15
+
+
+@pytest.mark.parametrize("numbers", [[[7, 2], [3, 9]], [[7.0, 2.0], [3.0, 9.0]]])
+def test_a_column_of_whole_numbers_leaves_the_others_to_the_head(numbers: list[list[float]]) -> None:
+    counts = torch.tensor(numbers)
+    judged = Batch(torch.zeros(2, 5, 1), counts[:, 0])
+    assert torch.equal(head_targets(counts, judged), counts)
+    assert head_targets(torch.tensor([[False, True], [True, False]]), judged).tolist() == [1, 0]
+
+
+def test_a_training_draws_by_the_seed_of_the_repair() -> None:
+    drawn: list[float] = []
+
+    def fit(_: nn.Module, __: Any) -> None:
+        drawn.append(float(torch.rand(())))
+
+    for seed in (0, 7, 7):
+        tried = dataclasses.replace(workshop(network(), fit=fit), seed=seed)
+        tried._trained(network(), REMEDIES["AC coupling"])
+    with seeded(7, "repair/fit"):
+        wanted = float(torch.rand(()))
+    assert drawn[0] != wanted
+    assert drawn[1:] == [wanted, wanted]

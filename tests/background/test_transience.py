@@ -97,7 +97,8 @@ def test_selected_count_by_hand(
 @given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
 def test_top_steps_are_the_largest(steps: int, wanted: int, seed: int) -> None:
-    ranking = torch.rand(2, steps, 3, generator=torch.Generator().manual_seed(seed))
+    # No two are alike, and none nearly: what is alike to rounding is selected together.
+    ranking = torch.rand(2, steps, 3, generator=torch.Generator().manual_seed(seed)).argsort(1).float()
     wanted = min(wanted, steps)
     selected = top_steps(ranking, torch.full((2, 1), wanted))
     assert (selected.sum(1) == wanted).all()

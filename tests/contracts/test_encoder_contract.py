@@ -137,7 +137,8 @@ def test_the_width_is_the_same_everywhere() -> None:
 
 def test_an_unknown_name_lists_the_choices() -> None:
     with pytest.raises(
-        ValueError, match="encoder must be one of pointwise, local, gru, attention, cnn, own, got 'lstm'"
+        ValueError,
+        match="encoder must be one of pointwise, local, gru, attention, cnn, residual, patch, own, got 'lstm'",
     ):
         make_encoder("lstm", CHANNELS)
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import crest
+from crest.exchange.conditions import errors_by_condition
 
 # The wrappers that check shapes draw from Python's generator.
 pytestmark = [pytest.mark.unchecked, pytest.mark.slow]
@@ -289,3 +290,72 @@ def test_a_model_is_left_as_it_was(name: str) -> None:
         every_model = example(Oddity(world=one, in_place=True))(every_model)
     every_model = example(Oddity(batch=True))(every_model)
     every_model()
+
+
+def squared(got: Tensor, wanted: Tensor) -> Tensor:
+    return (got.reshape(len(wanted)) - wanted).square().mean()
+
+
+def squared_in_place(got: Tensor, wanted: Tensor) -> Tensor:
+    found = got.reshape(len(wanted)).sub_(wanted).square_().mean()
+    got.zero_()
+    wanted.zero_()
+    return found
+
+
+def level(x: Tensor) -> Tensor:
+    return x.mean((1, 2))
+
+
+WINDOWS, WANTED, PLACES = X.transpose(1, 2).contiguous(), Y + 0.1, [0, 1, 0, 2] * 3
+MEASURED: dict[str, Callable[[Callable[[Tensor, Tensor], Tensor]], Any]] = {
+    "audit": lambda error: crest.audit(
+        level, (WINDOWS, WANTED), error=error, exchange=EXCHANGE, conditions=PLACES
+    ).to_dict(),
+    "watch": lambda error: crest.Watch(
+        level, (WINDOWS, WANTED), error=error, exchange=EXCHANGE
+    )(0),
+    "exchange_test": lambda error: crest.exchange_test(
+        level, WINDOWS, targets=WANTED, error=error, exchange=EXCHANGE
+    ),
+    "choose": lambda error: crest.choose(
+        {"one": (level, 0.1), "two": (lambda x: x[:, 3, 0], 0.2)},
+        WINDOWS, targets=WANTED, conditions=PLACES, error=error, exchange=EXCHANGE,
+    ),
+    "errors_by_condition": lambda error: errors_by_condition(level, WINDOWS, WANTED, PLACES, error=error),
+    "repair": lambda error: {
+        name: (one.id_error, one.exchange, one.field_error)
+        for name, one in crest.repair(
+            Odd(Oddity()).eval(), [(X, Y)], validation=[(X, WANTED)], field=(X, WANTED), remedies=["re-anchored"],
+            error=error, exchange=EXCHANGE,
+        ).candidates.items()
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("door", MEASURED)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_error_that_works_in_place_changes_neither_the_data_nor_what_is_measured(door: str) -> None:
+    kept = WINDOWS.clone(), WANTED.clone(), X.clone()
+
+    def measured(error: Callable[[Tensor, Tensor], Tensor]) -> str:
+        torch.manual_seed(0)
+        return repr(MEASURED[door](error))
+
+    plain = measured(squared)
+    assert measured(squared_in_place) == plain
+    for now, before in zip((WINDOWS, WANTED, X), kept, strict=True):
+        assert torch.equal(now, before)
+
+
+@pytest.mark.parametrize("output", [0, ("logits", 1), "logits", None])
+def test_a_function_that_works_in_place_leaves_the_data_whatever_output_is_asked_about(output: Any) -> None:
+    x, labels = WINDOWS.clone(), (WINDOWS[:, :2, 0] > 0).long()
+
+    def in_place(x: Tensor) -> Any:
+        found = x.mul_(2.0)[:, :2, 0]
+        return {"logits": found} if isinstance(output, tuple | str) else found
+
+    crest.exchange_test(in_place, x, targets=labels, output=output, exchange=EXCHANGE)
+    crest.audit(in_place, (x, labels), channels_first=False, output=output, exchange=EXCHANGE)
+    assert torch.equal(x, WINDOWS)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 import crest
+from crest._base.tensors import largest_signal
 from doors_made import Door, doors, public
 
 # The wrappers that check shapes would answer before a door can.
@@ -28,6 +29,7 @@ PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
     "jagged": lambda x: torch.nested.nested_tensor([*x], layout=torch.jagged),
     "quantised": lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.quint8),
     "float8": lambda x: x.float().to(torch.float8_e4m3fn),
+    "meta": lambda x: x.to("meta"),
     "another float8": lambda x: x.float().to(torch.float8_e5m2),
 }
 
@@ -77,6 +79,46 @@ def test_every_door_refuses_what_is_not_finite_and_says_where(number: float, kno
             else:
                 silent.append(f"{door.name} took it")
     assert silent == []
+
+
+def tensors_in(found: object) -> list[Tensor]:
+    """Tensors that a door gave back, alone or in a tuple."""
+    if isinstance(found, Tensor):
+        return [found]
+    return [one for part in found for one in tensors_in(part)] if isinstance(found, tuple | list) else []
+
+
+LARGE = [
+    (torch.float32, 9e11), (torch.float32, 1e20), (torch.float32, 1e30), (torch.float32, 3e38), (torch.float64, 9e11),
+    (torch.float64, 1e308), (torch.float16, 16e3), (torch.float16, 6e4), (torch.bfloat16, 9e11), (torch.bfloat16, 3e38),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("dtype", "size"), LARGE)
+def test_finite_signals_give_finite_numbers_or_are_refused_by_their_size(
+    dtype: torch.dtype, size: float, known: dict[str, Door]
+) -> None:
+    """Up to `largest_signal` every door works; beyond it a filter refuses, and a readout, which scales first, may work."""
+    wrong = []
+    for door in doors_for_signals(known):
+        for argument in held_by(door):
+            values = door.valid[argument].double()
+            large = (values / values.abs().max() * size).to(dtype)
+            try:
+                found = door.enter(**{**door.valid, argument: large})
+            except ValueError as error:
+                told = f"{argument} must hold numbers of at most" in str(error) and size > largest_signal(
+                    dtype
+                )
+                other = dtype != door.valid[argument].dtype and "dtype" in str(error)
+                wrong += [] if told or other else [f"{door.name}, {argument}: {error}"]
+            except Exception as error:
+                wrong.append(f"{door.name}, {argument}: {type(error).__name__} {error}"[:200])
+            else:
+                if not all(one.isfinite().all() for one in tensors_in(found) if one.is_floating_point()):
+                    wrong.append(f"{door.name}, {argument}: not finite")
+    assert wrong == []
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -131,7 +131,7 @@ def test_a_run_whose_processes_are_killed_for_memory_fails_alone(store: Store) -
     assert heard.ids("died") == [greedy(1002).id] * (LocalExecutor.tries - 1)
     assert (sorted(outcome.done), outcome.failed) == (sorted([before.id, after.id]), [greedy(1002).id])
     text = reason(store.failure(greedy(1002).id))
-    assert "died each time, the last time by SIGKILL, as where the kernel runs out of memory" in text
+    assert "died each time, the last time by SIGKILL, as when the kernel runs out of memory" in text
     assert text.endswith(MORE_MEMORY)
     done = [first, before, after]
     assert_whole(store, done, greedy(1002))

@@ -43,6 +43,36 @@ def test_classes_are_counted_and_another_error_is_taken() -> None:
     assert found["top"] == 2.0
 
 
+def three_classes(x: Tensor) -> Tensor:
+    """Logits of which the highest is right for the level 0, 1 or 2, all above 0."""
+    return 5 - (x.mean(1) - torch.arange(3.0)).square()
+
+
+def test_one_hot_classes_are_those_that_they_stand_for() -> None:
+    inputs, wanted = INPUTS % 3, torch.tensor([0, 1, 2, 0, 1, 0])
+    hot, seen = torch.nn.functional.one_hot(wanted, 3).float(), []
+
+    def fit(inputs: Tensor, targets: Tensor):
+        seen.append(targets.shape)
+        return three_classes
+
+    errors = {"low": 0.0, "high": 0.0, "top": 0.5}
+    assert errors_by_condition(three_classes, inputs, hot, LOADS) == errors
+    assert leave_one_condition_out(fit, inputs, hot, LOADS) == errors
+    assert seen == [(4, 3)] * 3
+
+
+def test_labels_are_read_on_all_conditions_and_not_on_one_of_them() -> None:
+    """In each condition but "top" the rows look one-hot, and in "low" the logits look like probabilities."""
+    labels = torch.tensor([[1, 0], [0, 1], [0, 1], [1, 0], [1, 1], [1, 1]])
+    logits = torch.tensor([[0.2, 0.0], [-3.0, 2.0], [0.0, 0.3], [2.0, -2.0], [2.0, 3.0], [-1.0, 0.5]])
+    inputs = logits[:, None, :].expand(6, 4, 2)
+    found = errors_by_condition(lambda x: x.mean(1), inputs, labels, LOADS)
+    assert found == {"low": 0.0, "high": 0.0, "top": 0.25}
+    left_out = leave_one_condition_out(lambda x, y: lambda x: x.mean(1), inputs, labels, LOADS)
+    assert (left_out["high"], left_out["top"]) == (0.0, 0.25)
+
+
 def test_a_function_gets_the_mask() -> None:
     mask = torch.ones(6, 4).bool()
     mask[:, 2:] = False

@@ -1,6 +1,7 @@
 """The exchange test on functions that read a known part, against a slow double loop, with masks and bad input."""
 
 import math
+import unittest.mock
 
 import pytest
 import torch
@@ -302,9 +303,12 @@ def test_how_many_predictions_it_takes(count: int, block: int, asked: int) -> No
         signals(count).requires_grad_(),
         exchange=ExchangeSettings(what="background", block=block, batch_size=5),
     )
-    # Each background alone; then five nuisances with one donor each, and all that is declared with up to six. Before that the
-    # first of them three times, for predictions that repeat.
-    assert sum(seen) == asked + 3 * min(count, 5) + count * (1 + 5 + min(DONORS, count - 1))
+    # Each as it is and each background alone; then five nuisances with one donor each, and all that is declared with up to six.
+    # Before that the first of them for predictions that repeat: twice as they are, in batches of other rows and sizes, and alone.
+    sizes = {3, 4, min(count, 5)}
+    others = sum(max(2 if count <= 5 else 1, math.ceil(count / size)) * size for size in sizes)
+    repeated = 2 * count + others + min(count, 8)
+    assert sum(seen) == asked + repeated + count * (2 + 5 + min(DONORS, count - 1))
     assert max(seen) <= 5
 
 
@@ -438,7 +442,8 @@ def test_it_is_a_public_name() -> None:
             {"inputs": torch.zeros(1, 9, 1)},
             "^inputs must hold two trajectories or more: one has nothing to exchange",
         ),
-        ({"inputs": torch.zeros(4, 9)}, r"^inputs must have shape \(N, T, C\)"),
+        ({"inputs": torch.zeros(4, 9)}, r"^inputs must be signals, got \(4, 9\), which looks like a table"),
+        ({"inputs": torch.zeros(4, 9, 1, 1)}, r"^inputs must have shape \(N, T, C\)"),
         ({"inputs": torch.zeros(4, 9, 1).long()}, "^inputs must be a floating point tensor"),
         ({"inputs": torch.full((4, 9, 1), NAN)}, "^inputs must be finite"),
         ({"mask": torch.ones(4, 8).bool()}, r"^mask must have shape \(B, T\) = \(4, 9\)"),
@@ -453,7 +458,10 @@ def test_it_is_a_public_name() -> None:
             {"function": lambda x: 1.0},
             "^function must return a tensor with a row for each of the .* got float",
         ),
-        ({"function": lambda x: x.sum((1, 2)) * NAN}, "^the function's predictions must be finite"),
+        (
+            {"function": lambda x: x.sum((1, 2)) * NAN},
+            "^the function's predictions must be finite",
+        ),
         ({"function": lambda x: x.sum(1) * 1j}, "^function must return real numbers"),
     ],
 )
@@ -468,7 +476,9 @@ def test_messages(changes: dict[str, object], message: str) -> None:
 
 @pytest.mark.unchecked
 def test_the_function_must_be_one() -> None:
-    with pytest.raises(ValueError, match=r"^function must be a module or a function, got str"):
+    with pytest.raises(
+        ValueError, match=r"^function must be a torch module, a function, or an object with predict, got str"
+    ):
         exchange_test("model", torch.zeros(4, 20, 1), exchange=ExchangeSettings(what="background"))
 
 
@@ -498,3 +508,33 @@ def test_a_reader_of_waves_is_told_where_whole_backgrounds_do_not_fit() -> None:
     assert (
         exchange_test(lambda x: x.std((1, 2)), x, exchange=ExchangeSettings(what="spectrum")).background > 0.7
     )
+
+
+def test_predictions_for_single_trajectories_are_in_their_order() -> None:
+    x = signals(24)
+    settings = ExchangeSettings(trajectories=16, block=4, bootstrap=20)
+    event, level = (
+        exchange_test(function, x, targets=read(x)[0], exchange=settings).predictions
+        for function in (reader(event=1.0), lambda x: x[:, :20].mean((1, 2)))
+    )
+    assert event is not None
+    assert level is not None
+    torch.testing.assert_close(event.own, reader(event=1.0)(x[event.rows]))
+    torch.testing.assert_close(event.targets, read(x)[0][event.rows])
+    # Who reads the event predicts the same; who reads the level predicts that of another, each of which comes once.
+    torch.testing.assert_close(event.exchanged, event.own, atol=0.1, rtol=0)
+    assert bool((level.exchanged != level.own).all())
+    torch.testing.assert_close(
+        level.exchanged.sort().values, level.own.sort().values, atol=0.1 * float(level.own.std()), rtol=0
+    )
+    assert exchange_test(reader(1.0), x, exchange=ExchangeSettings(invariant=())).predictions is None
+
+
+def test_attributes_of_a_users_function_silence_no_warning() -> None:
+    def reader(x: Tensor) -> Tensor:
+        return x.mean((1, 2))
+
+    reader.called = "mine"  # type: ignore[attr-defined]
+    for function in (reader, unittest.mock.Mock(reader, side_effect=reader)):
+        with pytest.warns(UserWarning, match=r"^channels_first=False makes 3 steps of 200 channels"):
+            assert exchange_test(function, torch.randn(8, 3, 200)).varies

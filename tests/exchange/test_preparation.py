@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import crest
 from crest.exchange import ExchangeSettings, exchange_test
 from crest.exchange.preparation import Preparation, preparation_of
 
@@ -43,6 +44,18 @@ def test_what_was_done_is_seen_and_done_again() -> None:
     torch.testing.assert_close(made[1, :100], standardised(x[1:2, :100])[0], rtol=1e-4, atol=1e-4)
     assert (made[1, 100:] == 0).all()
     assert (seen.again(torch.full((1, 8, 1), 3.0)) == 0).all()
+
+
+def test_median_and_robust_scale_are_seen_too() -> None:
+    x, layer = windows(), crest.Standardise()
+    seen = preparation_of(layer(x))
+    assert seen == Preparation(centred=True, scaled=True, robust=True)
+    torch.testing.assert_close(seen.again(3 * x + 1), layer(x), rtol=1e-4, atol=1e-4)
+    mask = torch.arange(256) < torch.full((32, 1), 200)
+    assert preparation_of(layer(x, mask), mask).robust
+    inside = exchange_test(lambda x: peak(layer(x)), x, exchange=SMALL)
+    before = exchange_test(peak, layer(x), exchange=SMALL)
+    assert max(one.nuisances["gain"].moved for one in (inside, before)) < 0.01
 
 
 @pytest.mark.parametrize("name", ["offset", "gain", "together"])

@@ -47,12 +47,26 @@ def test_the_lowest_error_on_exchanged_backgrounds_wins_whatever_the_id_error() 
     assert all(one.better for one in found.candidates.values())
 
 
+def test_the_larger_of_two_expected_errors_counts() -> None:
+    def name_of(other: float | None) -> str | None:
+        shared = Candidate(exchange=of_error(0.2), id_error=0.1, other_error=other)
+        return choose({"shared": shared, "own": (of_error(0.5), 0.1)}).name
+
+    assert [name_of(other) for other in (None, 0.1, 0.3, 0.7)] == ["shared", "shared", "shared", "own"]
+    worse = choose({"shared": Candidate(exchange=of_error(0.2), id_error=0.1, other_error=0.95)})
+    assert worse.name is None
+    assert worse.candidates["shared"].expected_error == worse.candidates["shared"].other_error == 0.95
+    assert "0.95" in repr(worse)
+    with pytest.raises(ValueError, match=r"^other_error must be 0 or more"):
+        Candidate(exchange=of_error(0.2), id_error=0.1, other_error=-1.0)
+
+
 def test_it_cannot_tell_where_a_constant_would_be_as_good() -> None:
     assert BELOW_A_CONSTANT == 0.9
     assert chosen(a=(0.1, 0.9)).name == "a"
     found = chosen(plain=(0.05, 1.2), high_pass=(0.2, 0.91))
     assert found.name is None
-    assert "Either the target lives in what was declared" in found.reason
+    assert "Either the target is in what was declared" in found.reason
     assert not any(one.better for one in found.candidates.values())
     assert "The lowest ID error is that of plain." in repr(found)
 
@@ -189,7 +203,13 @@ def test_the_even_error_takes_the_place_of_the_expected_one_if_every_candidate_h
     assert choose({"a": judged(1.0, 0.9, even=0.35), "b": tie["b"]}, keep="a").name == "a"
     assert choose({"a": tie["a"], "b": judged(1.0, 0.8)}, keep="a").by == "exchange"
     # A constant is the measure of both errors.
-    assert choose({"a": judged(0.0, 0.1, even=0.95)}).name is None
+    none = choose({"a": judged(0.0, 0.1, even=0.95)})
+    assert none.name is None
+    assert (
+        "constant prediction averaged evenly over target x condition, whose error is 1 there" in none.reason
+    )
+    # Those that would settle it are there, and did.
+    assert "would settle it" not in none.reason
     # That of the even error is another one, and is not compared if nobody knows it.
     for constant, name in ((0.2, None), (2.0, "a"), (None, "a")):
         assert choose({"a": replace(judged(0.0, 0.1, even=0.95), even_constant=constant)}).name == name
@@ -214,6 +234,30 @@ def test_a_rare_class_is_measured_evenly_for_the_constant_too() -> None:
     assert found.candidates["good"].exchange.constant_error == pytest.approx(0.1, abs=0.05)
     assert found.candidates["constant"].even_error == pytest.approx(0.5)
     assert not found.candidates["constant"].better
+
+
+def test_one_hot_classes_and_labels_are_judged_by_conditions_as_they_are_read() -> None:
+    """Both functions are always right; in one cell of target x condition the logits look like probabilities."""
+    numbers = torch.Generator().manual_seed(1000)
+    classes = torch.arange(60) % 3
+    x = 0.1 * torch.randn(60, 100, 1, generator=numbers)
+    x[:, 50:54, 0] += classes[:, None]
+    conditions = [(one + (row < 6)) % 3 for row, one in enumerate(classes.tolist())]
+
+    def right(x: Tensor) -> Tensor:
+        return 5 - (x[:, 50:54].mean(1) - torch.arange(3.0)).square()
+
+    def labels(x: Tensor) -> Tensor:
+        size = x[:, 50:54, 0].mean(1)
+        return torch.stack([size - 0.5, torch.where(size < 1.5, 0.6 * (size - 0.5), 5.0)], 1)
+
+    hot = torch.nn.functional.one_hot(classes, 3)
+    both = torch.stack([classes > 0, classes > 0], 1).long()
+    for function, targets in ((right, classes), (right, hot), (labels, both)):
+        found = choose({"right": (function, 0.0)}, x, targets=targets, conditions=conditions)
+        assert found.by == "conditions"
+        assert found.candidates["right"].even_error == 0.0
+        assert set(found.candidates["right"].condition_errors.values()) == {0.0}
 
 
 def tied(count: int = 96) -> tuple[Tensor, Tensor, list[str]]:

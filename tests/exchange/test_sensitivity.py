@@ -13,7 +13,6 @@ from crest.exchange.sensitivity import (
     DRAWS,
     ONE_BY_ONE,
     error_interval,
-    resampled_counts,
     root_of_ratio,
 )
 from crest.probes import rmse
@@ -181,13 +180,6 @@ def test_the_root_of_a_ratio_and_its_interval() -> None:
     assert all(map(math.isnan, interval))
 
 
-def test_the_draws_of_the_bootstrap_have_as_many_trajectories() -> None:
-    counts = resampled_counts(5, 40, np.random.default_rng(0))
-    assert counts.shape == (40, 5)
-    assert (counts.sum(1) == 5).all()
-    assert counts.min() == 0
-
-
 def test_all_predictions_of_a_trajectory_are_drawn_together() -> None:
     """Two predictions for each of two trajectories, one always wrong: a draw has 0, half or all of the error."""
     seen = []
@@ -205,3 +197,19 @@ def test_all_predictions_of_a_trajectory_are_drawn_together() -> None:
     assert {sum(one) for one in seen} == {0.0, 2.0, 4.0}
     error_interval(found, wanted, rows, value=0.5, error=error, numbers=np.random.default_rng(0), draws=10**6)
     assert len(seen) == 60 + DRAWS
+
+
+def test_all_predictions_of_a_group_are_drawn_together() -> None:
+    """Four trajectories in two groups, of one of which all are wrong: a draw has 0, half or all of the error."""
+    found, wanted = torch.tensor([0.0, 0.0, 0.0, 1.0]), torch.zeros(4)
+    seen = set()
+
+    def error(found: Tensor, wanted: Tensor) -> Tensor:
+        seen.add((len(found), found.mean().item()))
+        return (found - wanted).abs().mean()
+
+    numbers, groups = np.random.default_rng(0), np.array([0, 0, 0, 1])
+    error_interval(
+        found, wanted, torch.arange(4), value=0.25, error=error, numbers=numbers, draws=60, groups=groups
+    )
+    assert seen == {(6, 0.0), (4, 0.25), (2, 1.0)}

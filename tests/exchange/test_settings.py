@@ -50,8 +50,9 @@ DOORS = (crest.audit, crest.Watch, crest.exchange_test, crest.choose, crest.repa
 
 @pytest.mark.parametrize("door", [*DOORS, crest.LightningWatch], ids=lambda door: door.__name__)
 def test_no_door_has_more_than_twelve_parameters(door: object) -> None:
-    # A repair also trains: what it trains with, how many at a time, and whom it tells.
-    limit = 15 if door is crest.repair else 12
+    # Which output is asked about; an audit also has groups and the error as in training. A repair also trains: what it
+    # trains with, how many at a time, and whom it tells. our choice: docs/evidence/choices.md#parameters
+    limit = {crest.audit: 15, crest.Watch: 13, crest.repair: 16}.get(door, 12)
     assert len(inspect.signature(door).parameters) <= limit
 
 

@@ -40,6 +40,12 @@ def test_counts_and_names() -> None:
     }
 
 
+def test_numbers_are_in_their_own_order_and_words_in_that_of_letters() -> None:
+    tie = tie_of(torch.tensor([1.0, 1.0, 5.0, 5.0]), [1000, 600, 90, 90])
+    assert tie.conditions == ("90", "600", "1000")
+    assert tie_of(torch.tensor([1.0, 1.0, 5.0, 5.0]), ["b", "a", 10, 9]).conditions == ("9", "10", "a", "b")
+
+
 @pytest.mark.parametrize(
     ("straight", "breaking", "tied"),
     [(20, 0, True), (19, 1, True), (16, 4, True), (14, 6, False), (10, 10, False)],
@@ -250,3 +256,11 @@ def test_messages(conditions: object, message: str) -> None:
 def test_a_number_is_no_conditions() -> None:
     with pytest.raises(ValueError, match=r"^conditions must name a condition for each trajectory, got int"):
         tie_of(torch.arange(4), 7)
+
+
+def test_tensors_of_one_number_are_conditions_and_longer_ones_are_none() -> None:
+    targets = torch.tensor([0, 1, 0, 1])
+    numbers = [torch.tensor(600), torch.tensor(900), torch.tensor(600), torch.tensor(900)]
+    assert tie_of(targets, numbers).conditions == ("600", "900")
+    with pytest.raises(ValueError, match="conditions must name a condition for each trajectory"):
+        tie_of(targets[:1], [torch.zeros(2)])

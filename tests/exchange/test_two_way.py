@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crest.exchange.two_way import component_shares, resampled_intervals, sums_of_squares
+from crest.exchange.two_way import component_shares, resampled_counts, resampled_intervals, sums_of_squares
 
 SIZES = (16,) * 8
 
@@ -138,3 +138,18 @@ def test_what_one_trajectory_does_alone_is_uncertain() -> None:
     grid[0, :] = 1.0
     ends = resampled_intervals([grid], 50, np.random.default_rng(0))
     assert ends.tolist() == [[0.0, 1.0]] * 3
+
+
+def test_the_draws_of_the_bootstrap_have_as_many_trajectories() -> None:
+    counts = resampled_counts(5, 40, np.random.default_rng(0))
+    assert counts.shape == (40, 5)
+    assert (counts.sum(1) == 5).all()
+    assert counts.min() == 0
+
+
+def test_trajectories_of_a_group_are_drawn_together() -> None:
+    counts = resampled_counts(5, 40, np.random.default_rng(0), np.array([0, 0, 1, 2, 2]))
+    assert (counts[:, 0] == counts[:, 1]).all()
+    assert (counts[:, 3] == counts[:, 4]).all()
+    assert (counts[:, [0, 2, 3]].sum(1) == 3).all()
+    assert counts.max() == 3

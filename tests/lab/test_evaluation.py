@@ -7,6 +7,7 @@ import torch
 from crest.lab.evaluation import (
     Budget,
     Score,
+    condition_errors,
     macro_f1_of_splits,
     measured_budget,
     measured_credit,
@@ -200,3 +201,17 @@ def test_classes_are_scored_by_wrong_answers_and_by_macro_f1() -> None:
     assert score(model, splits) == Score(id=0.25, ood=0.5)
     assert macro_f1_of_splits(model, splits) == pytest.approx({"id": 3 / 7, "ood": 1 / 3})
     assert macro_f1_of_splits(made(), Splits(train=toy(2), id=toy(2), ood=toy(2))) == {}
+
+
+def test_errors_by_condition_are_those_of_the_windows_of_each() -> None:
+    model, data = made(), toy(6)
+    speeds = np.array(["slow", "fast", "slow", "fast", "slow", "slow"])
+    known = dataclasses.replace(data, extra={"condition": speeds})
+    found = condition_errors(model, Splits(train=known, id=known, ood=known[speeds == "fast"]))
+    fast = model_error(model, data[speeds == "fast"])
+    assert found["ood"] == {"fast": pytest.approx(fast)}
+    assert found["id"] == {
+        "fast": pytest.approx(fast),
+        "slow": pytest.approx(model_error(model, data[speeds == "slow"])),
+    }
+    assert condition_errors(model, Splits(train=data, id=data, ood=data)) == {}

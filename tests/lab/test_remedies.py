@@ -5,11 +5,11 @@ import torch
 
 from crest._base import rng
 from crest.lab.model import make_model
-from crest.lab.remedies import RUN_REMEDIES, make_remedy, run_fields
+from crest.lab.remedies import RUN_REMEDIES, fronted_fields, make_remedy, run_fields
 from crest.lab.runs.spec import RunSpec
 from crest.lab.systems import Sizes, make_system
 from crest.lab.training import Schedule, fit
-from crest.remedies import REMEDIES, Envelope
+from crest.remedies import CONTROL, REMEDIES, Envelope
 
 
 def signals() -> torch.Tensor:
@@ -80,6 +80,29 @@ def test_an_envelope_finds_its_band_on_the_training_signals_of_a_run() -> None:
     # One that asks for the signals' budget sees the calibrated front too.
     asks = RunSpec(**{**vars(spec), "readout": "crest", "readout_options": {"budget": "signals"}})
     assert torch.equal(asks.model_for(training).front.band, found.band)
+
+
+def test_a_front_stands_before_the_encoder_beside_a_change_of_batches() -> None:
+    spec = RunSpec(
+        system="gear", readout="mean", seed=1000, sizes=Sizes(train=16, id=4, ood=4),
+        **fronted_fields("envelope", "exchange"),
+    )  # fmt: skip
+    assert (spec.front, spec.remedy) == ("envelope", "exchange")
+    training = make_system("gear").splits(1000, spec.sizes).train
+    # It is calibrated as a front that is the remedy.
+    alone = RunSpec(**{**vars(spec), **fronted_fields(CONTROL, "envelope"), "front": "none"})
+    assert torch.equal(spec.model_for(training).front.band, alone.model_for(training).front.band)
+    assert spec.resolved()["front"] == alone.resolved()["remedy"]
+    assert "front" not in alone.resolved()
+
+
+@pytest.mark.parametrize("front", ["high-pass", "standardise", "envelope"])
+def test_a_front_alone_is_the_run_that_the_remedy_of_its_name_is(front: str) -> None:
+    plain = {"system": "gear", "readout": "mean", "seed": 1000}
+    assert RunSpec(**plain, **fronted_fields(front, CONTROL)).id == RunSpec(**plain, **run_fields(front)).id
+    assert fronted_fields(CONTROL, "exchange") == run_fields("exchange")
+    # What is re-anchored is the trained model with its front.
+    assert fronted_fields(front, "re-anchored") == run_fields(front)
 
 
 def test_options_are_checked_when_a_spec_is_written() -> None:

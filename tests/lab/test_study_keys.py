@@ -25,10 +25,10 @@ from studies_made import made_study
 def test_keys_and_names_are_those_of_what_they_stand_for() -> None:
     assert tuple(ENCODERS) == STUDY_ENCODERS
     assert tuple(READOUTS) == STUDY_READOUTS
-    # A study makes these itself: `signals` is the folder, and the table says classes and ID rows.
-    inside = {"folder", "content", "id", "classes"}
+    # A study makes these itself: `signals` is the folder, the table says ID rows, and training windows the labels' units.
+    inside = {"folder", "content", "id", "label_mean", "label_scale"}
     fields = {field.name for field in dataclasses.fields(RecordingsSystem)} - inside
-    assert {*STUDY_KEYS["recordings"]} == fields | {"signals", "split"}
+    assert {*STUDY_KEYS["recordings"]} == fields | {"signals"}
     assert {*STUDY_KEYS["training"]} == {field.name for field in dataclasses.fields(Schedule)}
 
 
@@ -49,7 +49,7 @@ def test_what_is_right_is_read_as_it_stands(tmp_path: Path) -> None:
         ({"recordings": {"columns": [True]}}, "columns must be a whole number, 0 or more, got True"),
         ({"recordings": {"channels": [1]}}, "channels must be a list of names, got"),
         ({"recordings": {"ood": [True]}}, "ood must be a list of conditions, got"),
-        ({"recordings": {"id_by": "recordings"}}, "id_by must be one of block, recording, got 'recordings': did you mean 'recording'?"),
+        ({"recordings": {"id_by": "recordings"}}, "id_by must be one of block, recording, group, got 'recordings': did you mean 'recording'?"),
         ({"recordings": {"id_fraction": 1}}, r"id_fraction must lie in \(0, 1\), got 1"),
         ({"models": {"encoders": None}}, r"\[models\] must have encoders, got none"),
         ({"models": {"seeds": []}}, r"seeds must be a number of seeds or a list of them, got \[\]"),
@@ -175,3 +175,11 @@ def test_a_misspelt_experiment_is_told_as_soon() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
     assert "did you mean 'main'?" in done.stderr
+
+
+def test_of_many_unknown_sections_the_first_are_told_and_their_count(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text("".join(f"[{'a' * 1000}{k}]\n" for k in range(60)))
+    with pytest.raises(StudyFileError) as told:
+        read_study(tmp_path / "study.toml")
+    assert "and 55 more; it has recordings" in str(told.value)
+    assert len(str(told.value)) < 1000

@@ -226,8 +226,8 @@ def test_training_lowers_the_loss(encoder: str) -> None:
     before = model_error(model, toy(seed=1))
     losses = trained(model, Schedule(epochs=12, batch=8))
     assert len(losses) == 12
-    # The statistics of a batch of eight are noise to the CNN's normalisation, in training only.
-    assert losses[-1] < (0.4 if encoder == "cnn" else 0.2) * losses[0]
+    # The statistics of a batch of eight are noise to the CNNs' normalisation, in training only.
+    assert losses[-1] < {"cnn": 0.4, "residual": 0.5}.get(encoder, 0.2) * losses[0]
     assert model_error(model, toy(seed=1)) < 0.5 * before
 
 

@@ -5,6 +5,7 @@ import torch
 
 from crest.nuisances import SeparatedSignals
 from crest.nuisances.readings import colour_numbers, core_numbers, course_numbers, gain_numbers, tone_numbers
+from crest.nuisances.spectra import smoothed_power
 
 FLOOR = 1e-5
 
@@ -42,6 +43,12 @@ def test_twice_the_gain_adds_the_logarithm_of_two_and_no_colour() -> None:
     torch.testing.assert_close(colour_numbers(2 * one, FLOOR), colour_numbers(one, FLOOR), atol=1e-4, rtol=0)
     red = one.cumsum(1)
     assert float((colour_numbers(red, FLOOR) - colour_numbers(one, FLOOR)).abs().max()) > 1
+
+
+def test_a_colour_has_every_frequency_but_zero() -> None:
+    one = noise(2, 64)
+    bands = smoothed_power(one)[:, 1:33].reshape(2, 16, 2).mean(2).log()
+    torch.testing.assert_close(colour_numbers(one, FLOOR), bands - bands.mean(1, keepdim=True))
 
 
 def test_what_is_brief_has_a_sign_a_size_and_a_duration() -> None:

@@ -226,3 +226,14 @@ def test_a_failing_function_leaves_the_module_in_its_mode() -> None:
 def test_messages(function: object, batches: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         in_batches(function, batches)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_frozen_script_has_no_mode_and_is_asked_as_it_is() -> None:
+    frozen = torch.jit.freeze(torch.jit.script(nn.Sequential(nn.Linear(2, 1), nn.ReLU()).eval()))
+    for model in (frozen, nn.Sequential(frozen, nn.Dropout())):
+        x = torch.ones(3, 2)
+        assert in_batches(model, [x]).shape == (3, 1)
+    assert not hasattr(frozen, "training")
+    assert model.training
+    assert model[1].training

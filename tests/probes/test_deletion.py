@@ -253,7 +253,7 @@ def test_a_strangers_network(stride: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ratings": {}}, "ratings must hold at least one rating where no events are given, got none"),
+        ({"ratings": {}}, "ratings must hold at least one rating if no events are given, got none"),
         ({"ratings": {"events": torch.zeros(2, 10)}}, "ratings must not have the name 'events'"),
         (
             {"ratings": {"a": torch.zeros(2, 9)}},
@@ -311,3 +311,17 @@ def test_a_classifier_needs_classes_or_a_target() -> None:
         error_without(two_classes, inputs, torch.tensor([0.5, 1.0]), removed)
     with pytest.raises(ValueError, match="got the numbers of the classes themselves: leave target out"):
         error_without(two_classes, inputs, torch.tensor([0, 1]), removed, target=torch.tensor([0, 1]))
+
+
+def test_one_hot_targets_are_class_numbers() -> None:
+    inputs, ratings, classes = torch.randn(6, 20, 2), torch.rand(6, 20), torch.arange(6) % 3
+    hot = torch.nn.functional.one_hot(classes, 3)
+
+    def logits(x: Tensor) -> Tensor:
+        return torch.stack([x.mean((1, 2)), x.amax((1, 2)), x.amin((1, 2))], 1)
+
+    assert deletion(logits, inputs, hot, ratings) == deletion(logits, inputs, classes, ratings)
+    with pytest.raises(ValueError, match=r"^targets must be .*got \(6, 3\): of several columns pass one"):
+        deletion(logits, inputs, hot + hot.roll(1, 1), ratings)
+    with pytest.raises(ValueError, match="of several columns pass one"):
+        deletion(logits, inputs, hot, ratings, target=1)

@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from crest._base.extras import missing_extra
 from crest.probes import credit
 
 pytest.importorskip("torchmetrics")
@@ -255,4 +256,4 @@ def test_probes_import_without_torchmetrics() -> None:
     environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
     command = [sys.executable, "-c", textwrap.dedent(code)]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
-    assert answer.stdout.strip() == "CreditInEvent needs torchmetrics: pip install 'crest-readout[metrics]'"
+    assert answer.stdout.strip() == missing_extra("CreditInEvent", "torchmetrics", "metrics")

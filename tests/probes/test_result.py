@@ -105,3 +105,22 @@ def test_one_part_is_itself_and_none_is_refused() -> None:
     )
     with pytest.raises(ValueError, match="parts must hold the credit of at least one batch, got none"):
         Credit.joined([])
+
+
+def test_credits_are_compared_by_identity_since_tensors_have_no_one_answer() -> None:
+    found = credit_of_scores(torch.rand(5, 20), flags(5, 20))
+    again = dataclasses.replace(found)
+    assert found != again
+    assert len({found, again}) == 2
+
+
+@pytest.mark.parametrize(("cie", "ecm", "mark"), [(0.9, 0.8, "good"), (0.9, 0.1, "doubt"), (0.1, 0.1, "bad")])
+def test_a_notebook_shows_the_averages_against_chance(cie: float, ecm: float, mark: str) -> None:
+    rows = {"cie": cie, "precision": cie, "ecm": ecm, "chance": 0.25}
+    columns = {name: torch.full((2,), value) for name, value in rows.items()}
+    found = Credit(torch.ones(2, 3), torch.ones(2, 3), counted=torch.tensor([True, True]), **columns)
+    page = found._repr_html_()
+    assert f'aria-label="{mark}"' in page
+    assert f">{ecm:.3f}</td>" in page
+    nothing = dataclasses.replace(found, counted=torch.tensor([False, False]))
+    assert "none with an event step" in nothing._repr_html_()

@@ -27,6 +27,12 @@ def test_unit_profile_reaches_both_ends_over_valid_steps_only() -> None:
     torch.testing.assert_close(unit_profile(values, mask), torch.tensor([[0.0, 1.0, 0.5, 0.0]]))
 
 
+@pytest.mark.parametrize("mask", [None, torch.ones(2, 4, dtype=torch.bool)])
+def test_unit_profile_of_zeros_and_of_a_constant_is_zero(mask: torch.Tensor | None) -> None:
+    flat = torch.tensor([[0.0], [3.0]]).expand(2, 4)
+    assert torch.equal(unit_profile(flat, mask), torch.zeros(2, 4))
+
+
 def test_width_of_a_spike_of_a_box_and_of_a_flat_profile() -> None:
     values = torch.zeros(3, 100, dtype=torch.float64)
     values[0, 3] = 1.0

@@ -8,9 +8,9 @@ from places import DOCS
 
 
 def test_every_constant_says_where_it_comes_from() -> None:
-    written_down = anchors(DOCS / "choices.md")
+    written_down = anchors(DOCS / "evidence" / "choices.md")
     for name, source in CrestConfig.sources().items():
-        assert source.startswith(("paper: ", "our choice: docs/choices.md#")), name
+        assert source.startswith(("paper: ", "our choice: docs/evidence/choices.md#")), name
         if source.startswith("our"):
             assert source.split("#")[1] in written_down, name
     assert set(CrestConfig.sources()) == {field.name for field in dataclasses.fields(CrestConfig)}

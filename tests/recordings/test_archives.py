@@ -208,3 +208,15 @@ def test_the_file_that_was_judged_is_read_when_another_takes_its_name(
         monkeypatch.setattr("crest.recordings.archives.require_room", judged)
         assert read_signal(path, largest=1000).samples.shape == (3, 1)
         assert path.stat().st_size > 10**6
+
+
+@pytest.mark.parametrize("follow", [0, 11, 13, 40])
+def test_an_array_of_an_archive_must_have_as_many_bytes_as_its_header_says(
+    follow: int, tmp_path: Path
+) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (3,)})
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", header.getvalue() + bytes(follow))
+    with pytest.raises(ValueError, match=f"x.npy is damaged: its header asks for 12 bytes, {follow} follow"):
+        read_archive(tmp_path / "a.npz")

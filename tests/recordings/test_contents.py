@@ -33,6 +33,30 @@ def test_files_of_event_steps_count_where_their_column_is_named(tmp_path: Path) 
     assert len(set(names)) == 3
 
 
+def test_the_signals_behind_a_header_and_its_annotations_count(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("file,label,events\na.hea,1,a.atr:V:0.1\n")
+    (tmp_path / "a.hea").write_text("a 1 100 4\na.dat 16 200\n")
+    names = []
+    for signal, notes in ((0, 0), (1, 0), (1, 1)):
+        (tmp_path / "a.dat").write_bytes(bytes([signal] * 8))
+        (tmp_path / "a.atr").write_bytes(bytes([notes] * 2))
+        names += [recordings_digest(table), recordings_digest(table, events="events")]
+    # The signals name both; the annotations only where their column is named.
+    assert names[2] == names[4]
+    assert len(set(names)) == 5
+    (tmp_path / "a.dat").unlink()
+    with pytest.raises(FileNotFoundError, match=r"a.dat' does not exist, and line 2 of"):
+        recordings_digest(table)
+
+
+def test_a_header_that_is_none_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("file,label\na.hea,1\n")
+    (tmp_path / "a.hea").write_text("# nothing\n")
+    with pytest.raises(ValueError, match=r"file .*a.hea.* a WFDB header must have a line on the record"):
+        recordings_digest(tmp_path / "table.csv")
+
+
 def test_a_missing_file_is_told_with_its_line(tmp_path: Path) -> None:
     table = made_recordings(tmp_path)
     (tmp_path / "1.npy").unlink()

@@ -41,3 +41,15 @@ def test_a_channel_too_many_is_named(tmp_path: Path) -> None:
     assert [problem.reason for problem in found.problems] == [
         "file 'b.csv' must have channels: 2, as most files have, got 3, with temp; columns=['accel', 'axial'] takes the same of all"
     ]
+
+
+def test_classes_are_those_of_the_whole_table(tmp_path: Path) -> None:
+    """Their numbers are the outputs of a model: they must not depend on which rows are looked at."""
+    for name in "abc":
+        np.save(tmp_path / f"{name}.npy", np.zeros(20))
+    path = table(tmp_path, "file,label,speed", "a.npy,inner,600", "b.npy,ok,900", "c.npy,outer,900")
+    found = gathered_recordings(
+        path, None, RecordingOptions(window=8), lambda whole: whole._replace(rows=whole.rows[1:])
+    )
+    assert found.classes == ("inner", "ok", "outer")
+    assert [one.label for one in found.recordings] == [1.0, 2.0]

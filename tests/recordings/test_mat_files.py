@@ -177,6 +177,6 @@ def test_without_h5py_it_says_what_to_install(tmp_path: Path, monkeypatch: pytes
     assert answer[0]["missing"] == "h5py"
     monkeypatch.setattr(mat_files._Stream, "line", lambda stream: b'{"error": "", "missing": "h5py"}')
     with pytest.raises(
-        ImportError, match=r"version 7\.3 needs h5py: pip install h5py; or save it with '-v7'"
+        ImportError, match=r"version 7\.3 needs h5py\. Install the extra recordings: .* Or save it with '-v7'"
     ):
         mat_files._Reader().ask({"path": str(path)}, 2**20)

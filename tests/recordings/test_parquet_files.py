@@ -54,5 +54,5 @@ def test_empty_cells_and_sizes_are_refused(tmp_path: Path) -> None:
 def test_without_pyarrow_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.parquet").touch()
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match="a Parquet signal needs pyarrow: pip install pyarrow"):
+    with pytest.raises(ImportError, match=r"a Parquet signal needs pyarrow\. Install the extra recordings"):
         read_signal(tmp_path / "a.parquet")

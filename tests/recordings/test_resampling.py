@@ -71,7 +71,7 @@ def test_bad_targets_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="resample must be positive, got"):
             load_recordings(path, window=8, sample_rate=10, resample=bad)
     with pytest.raises(
-        ValueError, match=r"sample_rate must be given where files do not say it, got none for 'a\.npy'"
+        ValueError, match=r"sample_rate must be given if files do not say it, got none for 'a\.npy'"
     ):
         load_recordings(path, window=8, resample=10)
     for far in (1e-9, 1e9):

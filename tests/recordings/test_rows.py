@@ -28,7 +28,7 @@ def test_all_bad_rows_are_listed_with_their_lines(tmp_path: Path) -> None:
         ("good.npy,1,a,", None),
         ("missing.npy,1,a,", "missing.npy' does not exist"),
         ("broken.npy,1,a,", "'broken.npy' cannot be read"),
-        ("notes.doc,1,a,", "must end in .npy, .npz, .mat, .csv, .txt, .parquet, .wav, got 'notes.doc'"),
+        ("notes.doc,1,a,", "must end in .npy, .npz, .mat, .csv, .txt, .parquet, .wav, .hea, got 'notes.doc'"),
         ("fine.npy,high,a,", "label must be a finite number, got 'high'"),
         ("short.npy,nan,a,", "label must be a finite number, got 'nan'"),
         ("wide.npy,1,a,", "must have channels: 1, as most files have, got 2"),
@@ -36,7 +36,10 @@ def test_all_bad_rows_are_listed_with_their_lines(tmp_path: Path) -> None:
         ("nan.npy,1,a,", "the first at sample 19 of channel 0"),
         ("slow.wav,1,a,", "must have sample rate 100, as given, got 50.0"),
         ("e1.npy,1,a,3-21", "events must satisfy start < end <= 20, the signal's length, got '3-21'"),
-        ("e2.npy,1,,3..5", "events must be start-end;start-end in samples, or a .npy file, got '3..5'"),
+        (
+            "e2.npy,1,,3..5",
+            "events must be start-end;start-end in samples, or a .npy file, or annotations as file:symbols:seconds, got '3..5'",
+        ),
         ("good.npy,1,a,", "file must not repeat, got 'good.npy' as on line 2"),
         (",1,a,", "file must not be empty"),
         ("good.npy,1", "must have 4 cells, as the header has, got 2"),
@@ -140,3 +143,50 @@ def test_a_file_that_many_rows_name_is_read_once(tmp_path: Path, monkeypatch: py
     ):
         load_recordings(tmp_path / "table.csv", window=8, sample_rate=10.0)
     assert len(asked) == 1
+
+
+def test_parts_of_one_file_are_read_once_and_lie_where_the_table_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "a.npy", np.arange(100))
+    opened: list[Path] = []
+
+    def counted(path: Path, *args: object, **kwargs: object) -> object:
+        opened.append(path)
+        return read_signal(path, *args, **kwargs)
+
+    monkeypatch.setattr("crest.recordings.rows.read_signal", counted)
+    path = table(tmp_path, "file,label,events,from,to", "a.npy,1,5-10,,3", "a.npy,2,52-53,5,80 samples")
+    data = load_recordings(path, window=10, sample_rate=10, start="from", stop="to", events="events")
+    assert len(opened) == 1
+    assert data.extra["start"].tolist() == [0, 10, 20, 50, 60, 70]
+    assert data.x[:, 0, 0].tolist() == [0, 10, 20, 50, 60, 70]
+    assert data.extra["recording"].tolist() == [0] * 6
+    assert data.extra["row"].tolist() == [0] * 3 + [1] * 3
+    assert data.events is not None
+    assert np.argwhere(data.events).tolist() == [[0, n] for n in range(5, 10)] + [[3, 2]]
+    data = load_recordings(path, window=10, sample_rate=10, start="from", stop="to", resample=20)
+    assert data.extra["start"].tolist() == [*range(0, 60, 10), *range(100, 160, 10)]
+
+
+def test_rows_of_one_file_must_not_overlap(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(100))
+    path = table(
+        tmp_path, "file,label,part,from,to", "a.npy,1,train,,6", "a.npy,2,ood,5,", "a.npy,2,tset,,0.5"
+    )
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        load_recordings(path, window=10, sample_rate=10, start="from", stop="to", split="part")
+    told = str(caught.value)
+    assert (
+        "line 3: rows of one file must not overlap, got 'a.npy' as on line 2, and the splits train and ood would share windows"
+        in told
+    )
+    assert "line 4: part, the column of the split, must be one of train, id, ood, got 'tset'" in told
+    assert "line 4: this part of file 'a.npy' must have at least one window of 10 samples, got 5" in told
+
+
+def test_a_file_that_repeats_is_told_how_to_be_cut(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(100))
+    path = table(tmp_path, "file,label", "a.npy,1", "a.npy,2")
+    with pytest.raises(ValueError, match=r"start= and stop= name columns that cut a file into parts"):
+        load_recordings(path, window=10, sample_rate=10)

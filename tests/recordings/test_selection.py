@@ -72,13 +72,13 @@ def test_columns_are_chosen_by_name_or_number_in_their_order() -> None:
     ("names", "selection", "reason"),
     [
         (("time",), ColumnSelection(), "it must have a channel, got only the time column 'time'"),
-        (("time", "t_ms", "x"), ColumnSelection(), "time must say which .* where there are several, got 'time' and 't_ms'"),
+        (("time", "t_ms", "x"), ColumnSelection(), "time must say which .* if there are several, got 'time' and 't_ms'"),
         (NAMED, ColumnSelection(columns=("z",)), "columns must name a column of the file, got 'z'; it has time, x, y"),
         (NAMED, ColumnSelection(time="z"), "time must name a column of the file, got 'z'; it has time, x, y"),
         (NAMED, ColumnSelection(columns=(3,)), "columns must be numbers below 3, got 3; the file has 3 columns: time"),
         (NAMED, ColumnSelection(columns=("x",), time="x"), "columns must not have the time column, got 'x' in both"),
         (("x", "x"), ColumnSelection(columns=("x",)), "got 'x'; it has x, x several times"),
-        (None, ColumnSelection(columns=("x",)), "columns must be numbers where the file does not name its columns"),
+        (None, ColumnSelection(columns=("x",)), "columns must be numbers if the file does not name its columns"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_chosen_is_refused(

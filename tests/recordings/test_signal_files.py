@@ -146,7 +146,9 @@ def test_what_is_no_signal_is_refused(tmp_path: Path, array: np.ndarray, reason:
 
 
 def test_unknown_and_missing_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"must end in \.npy, .*, \.txt, \.parquet, \.wav, got 'a\.doc'"):
+    with pytest.raises(
+        ValueError, match=r"must end in \.npy, .*, \.txt, \.parquet, \.wav, \.hea, got 'a\.doc'"
+    ):
         read_signal(tmp_path / "a.doc")
     with pytest.raises(ValueError, match=r"a\.npy' does not exist"):
         read_signal(tmp_path / "a.npy")

@@ -1,10 +1,11 @@
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from crest.recordings import Trajectories, load, save
+from crest.recordings import RecordingOptions, Trajectories, load, save
 from trajectories_made import data
 
 
@@ -19,6 +20,9 @@ def test_a_file_gives_everything_back(tmp_path: Path) -> None:
             np.testing.assert_array_equal(getattr(back, field.name), getattr(data(), field.name))
     assert back.x.dtype == np.float32
     assert [path.name for path in tmp_path.iterdir()] == ["d.npz"]
+    options = RecordingOptions(window=8, standardise="median")
+    save(dataclasses.replace(data(), options=options), tmp_path / "d.npz")
+    assert load(tmp_path / "d.npz").options == options
     bare = dataclasses.replace(data(), events=None, proxy=None, extra={})
     save(bare, tmp_path / "d.npz")
     assert load(tmp_path / "d.npz").events is None
@@ -81,3 +85,15 @@ def test_a_saved_file_can_be_read_by_others(tmp_path: Path) -> None:
     assert (tmp_path / "d.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
     with pytest.raises(FileNotFoundError, match=r"folder .*nowhere does not exist"):
         save(data(), tmp_path / "nowhere" / "d.npz")
+
+
+@pytest.mark.parametrize("channels", ["a", {"a": 1}, [1], None])
+def test_names_of_channels_are_a_list_of_texts(tmp_path: Path, channels: object) -> None:
+    one = dataclasses.replace(data(), x=data().x[..., :1], channels=("a",))
+    save(one, tmp_path / "d.npz")
+    with np.load(tmp_path / "d.npz") as file:
+        arrays = dict(file)
+    about = {**json.loads(str(arrays["about"])), "channels": channels}
+    np.savez(tmp_path / "d.npz", **{**arrays, "about": np.array(json.dumps(about))})
+    with pytest.raises(ValueError, match="channels must be a list of names"):
+        load(tmp_path / "d.npz")

@@ -1,4 +1,5 @@
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
 ) -> None:
     (tmp_path / "table.parquet").touch()
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match="needs pyarrow: pip install pyarrow"):
+    with pytest.raises(ImportError, match=r"needs pyarrow\. Install the extra recordings"):
         load_recordings(tmp_path / "table.parquet", window=8)
 
 
@@ -98,6 +99,29 @@ def test_semicolons_or_tabs_separate_where_the_header_has_these_alone(tmp_path: 
     assert read_table(path).rows[0].cells == {"file": "a.npy", "label;unit": "1,234"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "file,label\n" + "a,1\n" * 20_000,
+        "a,b,c,d,e,f,g,h,i,j\n" + ",,,,,,,,,\n" * 10_000,
+        "x,y\n" + ",\n" * 20_000,
+        "x,y\n" + "1\n" * 20_000,
+        ",".join(f"c{k}" for k in range(2000)) + "\n" + ("," * 1999 + "\n") * 20,
+    ],
+    ids=["plain", "empty cells", "short rows", "rows of a wrong length", "wide"],
+)
+def test_a_csv_table_takes_up_to_150_times_its_size(text: str, tmp_path: Path) -> None:
+    """The figure of SECURITY.md."""
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    tracemalloc.start()
+    table = read_table(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table.size
+    assert 5 * len(text) < peak < 160 * len(text), f"{peak / len(text):.0f} times"
+
+
 def test_a_table_has_a_number_of_rows_and_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "table.parquet"
@@ -110,7 +134,13 @@ def test_a_table_has_a_number_of_rows_and_a_size(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("crest.recordings.archives.LARGEST", 400_000)
     with pytest.raises(ValueError, match=r"table must be a Parquet file, .* more than largest = 400000"):
         read_table(path)
+    (tmp_path / "large.csv").write_text("file\n" + ("n" * 10_000 + "\n") * 50)
+    with pytest.raises(ValueError, match=r"its arrays take .* large\.csv has"):
+        read_table(tmp_path / "large.csv")
     monkeypatch.setattr("crest.recordings.table.MOST_RECORDINGS", 49)
+    (tmp_path / "wrong.csv").write_text("file,label\n" + "a\n" * 25 + "a,b\n" * 25)
+    with pytest.raises(ValueError, match="table must have at most 49 rows"):
+        read_table(tmp_path / "wrong.csv")
     for name in ("table.csv", "table.parquet"):
         with pytest.raises(ValueError, match="table must have at most 49 rows"):
             read_table(tmp_path / name)

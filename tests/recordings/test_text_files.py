@@ -126,3 +126,14 @@ def test_dates_that_are_none_are_told(tmp_path: Path, other: str) -> None:
         ValueError, match=f"file 'a.csv' cannot be read: line 4, column 1 is no date .*: '{other}'"
     ):
         read_signal(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "told"), [("x,x", "'x'"), ("x,y,x,y", "'x', 'y'"), ("time,time,x", "'time'"), ("# x,x", "'x'")]
+)
+def test_columns_of_one_name_are_refused(tmp_path: Path, header: str, told: str) -> None:
+    width = header.count(",") + 1
+    (tmp_path / "a.csv").write_text(header + "\n" + (",".join(map(str, range(width))) + "\n") * 5)
+    for options in ({}, {"columns": ["x"]}, {"columns": [1]}):
+        with pytest.raises(ValueError, match=f"must name each column once, got {told} more than once"):
+            read_signal(tmp_path / "a.csv", **options)

@@ -69,7 +69,7 @@ def test_uneven_times_are_refused_where_they_are_uneven(times: list[float], reas
 @pytest.mark.parametrize("usual", [1.0, 0.25])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_step_may_differ_by_half_of_the_usual_one(usual: float, sign: int) -> None:
-    """Both sides of the tolerance: docs/choices.md#time-column."""
+    """Both sides of the tolerance: docs/evidence/choices.md#time-column."""
     for share, even in ((0.49, True), (0.5, True), (0.51, False)):
         steps = np.full(20, usual)
         steps[7] += sign * share * usual

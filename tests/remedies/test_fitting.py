@@ -82,7 +82,7 @@ def test_what_never_fits_by_itself_is_what_the_registry_and_the_manual_say() -> 
     seen = {name for nuisances in EVERY for name in fitting_remedies(nuisances, conditions=True)}
     pooled = {name for name, one in REMEDIES.items() if one.needs_pooling}
     assert set(REMEDIES) - seen == {CONTROL, "whiten", *pooled}
-    assert "*whiten* alone is tried only if `remedies=` names it" in (ROOT / "docs/remedies.md").read_text()
+    assert "*whiten* alone is tried only if `remedies=` names it" in (ROOT / "docs/user/helps.md").read_text()
     # It is tried if surroundings were named, and else by name alone.
     core = [nuisances for nuisances in EVERY if "core exchange" in fitting_remedies(nuisances)]
     assert core
@@ -95,3 +95,12 @@ def test_names_are_checked() -> None:
         fitting_remedies("loudness")
     with pytest.raises(ValueError, match=r"^conditions must be True or False, got"):
         fitting_remedies("gain", conditions=3)
+
+
+def test_a_joined_remedy_is_judged_on_what_its_pieces_are() -> None:
+    found = fitting_remedies("offset+drift+tones+surroundings")
+    assert {name: one.judged_on for name, one in found.items()} == {
+        "high-pass": None,
+        "high-pass + tones + surroundings": "periodic+slow",
+        "tone filter + exchange + surroundings": "slow",
+    }

@@ -1,9 +1,12 @@
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 import crest
 from crest.remedies import WithFront
+from crest.strangers.model import StrangerModel
 
 
 class Second(nn.Module):
@@ -71,6 +74,95 @@ def test_the_front_does_not_take_a_mask_of_padding() -> None:
     for given in ({"mask": torch.ones(3, 20).bool()}, {"padding_mask": torch.zeros(3, 20).bool()}):
         with pytest.raises(ValueError, match=r"^mask is True where a step is valid, .* 'padding_mask'"):
             built(x, **given)
+
+
+class Seen(nn.Module):
+    """What reached the model."""
+
+    def told(self, x: Tensor, mask: Tensor | None, lengths: Tensor | None) -> Tensor:
+        self.mask, self.lengths = mask, lengths
+        return x.sum((1, 2))
+
+
+class BothOfOtherNames(Seen):
+    def forward(self, x: Tensor, valid: Tensor | None = None, seq_lens: Tensor | None = None) -> Tensor:
+        return self.told(x, valid, seq_lens)
+
+
+class LengthsFirst(Seen):
+    def forward(
+        self, x: Tensor, seq_lens: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> Tensor:
+        return self.told(x, attention_mask, seq_lens)
+
+
+class BothNeeded(Seen):
+    def forward(self, x: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
+        return self.told(x, mask, lengths)
+
+
+class PaddingAndLengths(Seen):
+    def forward(
+        self, x: Tensor, padding_mask: Tensor | None = None, input_lengths: Tensor | None = None
+    ) -> Tensor:
+        return self.told(x, padding_mask, input_lengths)
+
+
+class Options(Seen):
+    def forward(self, x: Tensor, **options: Tensor) -> Tensor:
+        return self.told(x, options.get("mask"), options.get("lengths"))
+
+
+LENGTHS = torch.tensor([20, 12, 5])
+VALID = torch.arange(20) < LENGTHS[:, None]
+
+
+@pytest.mark.parametrize("kind", [BothOfOtherNames, LengthsFirst, BothNeeded, Options])
+@pytest.mark.parametrize(
+    ("places", "names"),
+    [
+        ((VALID, LENGTHS), {}),
+        ((VALID,), {"lengths": LENGTHS}),
+        ((), {"mask": VALID, "lengths": LENGTHS}),
+        ((VALID,), {}),
+        ((), {"mask": VALID}),
+        ((LENGTHS,), {}),
+        ((), {"lengths": LENGTHS}),
+        ((), {"lengths": LENGTHS.tolist()}),
+    ],
+)
+def test_mask_and_lengths_reach_a_model_under_its_own_names(
+    kind: type[Seen], places: Any, names: dict[str, Any]
+) -> None:
+    model, x = kind(), torch.randn(3, 20, 2)
+    torch.testing.assert_close(
+        WithFront(crest.HighPass("level"), model)(x, *places, **names),
+        crest.HighPass("level")(x, VALID).sum((1, 2)),
+    )
+    assert torch.equal(model.mask, VALID)
+    with_lengths = "lengths" in names or len(places) == 2 or (len(places) == 1 and places[0] is LENGTHS)
+    if kind is BothNeeded or (with_lengths and kind is not Options):
+        assert torch.equal(model.lengths, LENGTHS)
+    if kind is BothOfOtherNames or kind is LengthsFirst:
+        StrangerModel(model).raw(x, VALID)
+        assert torch.equal(model.mask, VALID)
+
+
+def test_beside_a_mask_of_padding_lengths_are_taken_and_a_mask_is_refused() -> None:
+    model, x = PaddingAndLengths(), torch.randn(3, 20, 2)
+    built = WithFront(crest.HighPass("level"), model)
+    built(x, lengths=LENGTHS)
+    assert model.mask is None
+    assert torch.equal(model.lengths, LENGTHS)
+    built(x, input_lengths=LENGTHS)
+    assert torch.equal(model.lengths, LENGTHS)
+    for ask in (
+        lambda: built(x, VALID),
+        lambda: built(x, padding_mask=~VALID),
+        lambda: StrangerModel(model).raw(x, VALID),
+    ):
+        with pytest.raises(ValueError, match="takes it as 'padding_mask'"):
+            ask()
 
 
 class Labelled(nn.Module):

@@ -30,6 +30,12 @@ def test_the_usual_ones_are_neither_the_control_nor_trained_for_the_test() -> No
     assert (control.front, control.change, control.pooling, control.needs_fit) == (None, None, None, True)
 
 
+def test_who_trains_with_a_separation_of_the_exchange_test_is_judged_on_another() -> None:
+    assert {name: one.judged_on for name, one in REMEDIES.items() if one.judged_on} == {
+        "core exchange": "slow", "exchange of tones": "periodic", "exchange of surroundings": "slow",
+    }  # fmt: skip
+
+
 def test_names_are_looked_up() -> None:
     assert remedies_of(["CREST", "CREST"]) == {"CREST": REMEDIES["CREST"]}
     assert remedies_of(dict(REMEDIES)) == REMEDIES
@@ -97,6 +103,6 @@ def test_the_manual_has_every_remedy_with_its_sentence(name: str) -> None:
         (True, True): "`fit`, a place where the model pools",
         (False, True): "a place where the model pools, a linear head",
     }[one.needs_fit, one.needs_pooling] + (", conditions" if one.needs_conditions else "")
-    assert f"| {name} | {needs} | {one.sentence} |" in (ROOT / "docs" / "remedies.md").read_text()
-    studies = (ROOT / "docs" / "studies.md").read_text()
+    assert f"| {name} | {needs} | {one.sentence} |" in (ROOT / "docs" / "user" / "helps.md").read_text()
+    studies = (ROOT / "docs" / "lab" / "studies.md").read_text()
     assert one.key is None or f"`{one.key}`" in studies

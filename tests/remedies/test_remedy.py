@@ -37,6 +37,8 @@ def test_what_makes_no_sense_is_refused() -> None:
         Remedy(against=("gian",))
     with pytest.raises(ValueError, match=r"^pooling must be"):
         Remedy(pooling="mean")
+    with pytest.raises(ValueError, match=r"^judged_on must be one of level, slow"):
+        Remedy(judged_on="fast")
 
 
 def test_a_mask_is_known_by_its_name() -> None:

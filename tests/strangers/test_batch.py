@@ -113,7 +113,9 @@ def test_shorter_batches_are_padded_where_masks_say_so() -> None:
         join_batches([replace(one, mask=None) for one in batches])
     with pytest.raises(ValueError, match=r"^batches must hold a mask in every batch or in none"):
         join_batches([batches[0], replace(batches[1], mask=None)])
-    with pytest.raises(ValueError, match=r"^batches must hold inputs that differ in their steps alone"):
+    with pytest.raises(
+        ValueError, match=r"^batches must hold inputs that differ only in the number of steps"
+    ):
         join_batches([batches[0], Batch(X[:, :1, :1], None, MASK[:, :1])])
     with pytest.raises(
         ValueError, match=r"^mask of batches must have shape \(B, T\) = \(4, 2\), got \(4, 3\)"

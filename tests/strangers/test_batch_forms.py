@@ -89,9 +89,12 @@ def test_joined_batches_are_channels_last_and_padded_where_they_have_masks() -> 
 def test_what_cannot_be_measured_is_refused() -> None:
     x, y = rows(0.0, 1.0)
     with pytest.raises(
-        ValueError, match=r"^targets of field must be a tensor of shape \(B,\) or \(B, 1\), B = 2"
+        ValueError,
+        match=r"^targets of field of several columns must be one-hot classes, or labels of 0 and 1",
     ):
-        FORM.joined([(x, y.repeat(2, 2))], "field", channels_first=False)
+        FORM.joined([(x, 0.5 + y.repeat(2, 2))], "field", channels_first=False)
+    with pytest.raises(ValueError, match=r"^targets of field must be of shape \(N,\), \(N, 1\), or \(N, K\)"):
+        FORM.joined([(x, y.repeat(2, 2)[..., None])], "field", channels_first=False)
     with pytest.raises(ValueError, match=r"^inputs of field must be finite, got 1 NaN"):
         FORM.joined(
             [(x.index_fill(0, torch.tensor([1]), torch.nan)[:, :1, :1], y)], "field", channels_first=False
@@ -283,7 +286,7 @@ def test_channels_are_never_padded(
         about = {"mask": torch.ones(2, steps, dtype=torch.bool), "lengths": torch.full((2,), steps)}
         batches.append((torch.ones(shape), torch.ones(2), *([about[valid]] if valid else [])))
     with pytest.raises(
-        ValueError, match=rf"^b must hold inputs that differ in their steps alone, got {got}$"
+        ValueError, match=rf"^b must hold inputs that differ only in the number of steps, got {got}$"
     ):
         BatchForm(channels_first=channels_first).stacked(batches, "b")
 
@@ -324,6 +327,8 @@ def test_of_batches_that_may_never_end_the_first_are_read() -> None:
     assert found.cut
     # Again, from the start.
     assert len(list(found)) == 3
+    # As many as asked for are enough.
+    assert [len(list(bounded(Endless(), most))) for most in (7, 8, 9)] == [2, 2, 3]
     dicts = bounded(({"x": torch.zeros(3, 5, 1), "names": ["a"]} for _ in range(2)), 10)
     assert len(list(dicts)) == 2
     assert not dicts.cut

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from crest.strangers.batch import Batch
-from crest.strangers.interface import InterfaceError, captured_interface, find_interface
+from crest.strangers.interface import InterfaceError, captured_interface, find_interface, watched
 from crest.strangers.lengths import mask_from
 from crest.strangers.model import StrangerModel
 from packed_made import Masked, Packed, Unpacked
@@ -229,3 +229,25 @@ def test_what_is_wrong_with_a_named_module_is_said() -> None:
     narrow.encoder = nn.Linear(6, 8)
     with pytest.raises(InterfaceError, match=r"got 'embed', which gives \(2, 40, 6\)"):
         find_interface(StrangerModel(narrow), Batch(LAST), features="embed")
+
+
+def test_what_a_module_was_given_is_a_copy() -> None:
+    """The next line may write over it."""
+
+    class Clears(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(1, 2), nn.Linear(2, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            hidden = self.first(x)
+            answer: Tensor = self.second(hidden)
+            hidden.zero_()
+            return answer
+
+    model = Clears()
+    with torch.no_grad(), watched(model) as calls:
+        model(torch.ones(1, 3, 1))
+    given = calls[1].inputs
+    assert given is not None
+    assert given.abs().sum() > 0

@@ -226,6 +226,9 @@ def test_a_new_model_and_reanchoring_give_no_warning() -> None:
         crest.replace_pooling(Model(), "readout.pool", crest.CrestReadout())
         crest.replace_pooling(Model().eval(), "readout.pool", crest.CrestReadout(), warn=False)
         crest.replace_pooling(Model().to("meta"), "readout.pool", crest.CrestReadout())
+        # It has a normalisation, which has counted no batch yet.
+        fresh = nn.Sequential(nn.Conv1d(3, 8, 5), nn.BatchNorm1d(8), nn.AdaptiveAvgPool1d(1))
+        crest.replace_pooling(fresh, "2", crest.CrestReadout())
         batches = [(torch.randn(8, 3, 60), torch.randn(8))]
         crest.reanchor(convolutional().eval(), batches, pooling="2", head="4")
     with pytest.warns(UserWarning, match="train it again"):

@@ -12,6 +12,7 @@ from typing import Any
 from crest._audit.watch import Watch
 from crest._base.arguments import require
 from crest._base.doors import door
+from crest._base.extras import missing_extra
 from crest.exchange.settings import settings_of
 from crest.strangers.model import part_at
 
@@ -26,7 +27,7 @@ def _callback() -> Any:
             return importlib.import_module(name).Callback
         except ImportError as error:
             missing = error
-    raise ImportError("LightningWatch needs lightning: pip install 'crest-readout[lightning]'") from missing
+    raise ImportError(missing_extra("LightningWatch", "lightning", "lightning")) from missing
 
 
 _Callback: Any = _callback()
@@ -37,15 +38,15 @@ class LightningWatch(_Callback):  # type: ignore[misc]
     """A `crest.Watch` of the module that a Lightning trainer fits, logged by `log_dict` beside the losses.
 
     A row is measured and logged at the end of each validation in an epoch that `every` asks for, the sanity check aside; in an
-    epoch without validation, when the training epoch ends. Where the validation loader is watched, epochs before the first
+    epoch without validation, when the training epoch ends. If the validation loader is watched, epochs before the first
     validation can be without a row, since Lightning has not made the loader yet. So checkpoints and early stopping can monitor
     what decides in audit and rule, `crest/moved` or `crest/expected_error`. Each process of a distributed training measures what its own loader gives, and
     the mean is logged.
 
     Args:
-        batches: held-out data, in any form that `crest.audit` takes. Unless given, the first validation loader of the
+        batches: held-out data, in any form that `crest.audit` takes. By default the first validation loader of the
             trainer, whose batches must then have one of those forms.
-        model: name of the part of the module that is asked, as `named_modules()` lists it, where it is not
+        model: name of the part of the module that is asked, as `named_modules()` lists it, if it is not
             the module's own `forward` that gives the predictions.
         every: as in `crest.Watch`.
         prefix: as in `crest.Watch`. Each of several callbacks needs its own.
@@ -127,7 +128,7 @@ class LightningWatch(_Callback):  # type: ignore[misc]
         if self.watch is None or self.watch.model is not model:
             batches = _first(trainer.val_dataloaders) if self._batches is None else self._batches
             if batches is None:
-                raise ValueError("batches must be given where the trainer has no validation data, got None")
+                raise ValueError("batches must be given if the trainer has no validation data, got None")
             self.watch = Watch(model, batches, **self._options)
         return self.watch
 

@@ -13,7 +13,7 @@ from crest.probes.batches import batches_of
 from crest.strangers.batch import Batch
 from crest.strangers.model import StrangerModel
 
-# our choice: docs/choices.md#curves
+# our choice: docs/evidence/choices.md#curves
 _ASKED = 24
 _GAINS = (0.25, 0.5, 1.0, 2.0, 4.0)
 _STRETCHES = (0.5, 0.71, 1.0, 1.41, 2.0)
@@ -25,7 +25,7 @@ class ResponseCurve:
     """How predictions change along one thing that is done to the signals."""
 
     values: tuple[float, ...]
-    """What is done: factors of gain, factors by which time is stretched, or offsets in deviations of the signals' levels."""
+    """What is done: factors of gain, factors by which time is stretched, or offsets in standard deviations of the signals' levels."""
     moved: tuple[float, ...]
     """At each value, the root mean square change of the predictions from those on the signals as they are, in their standard
     deviations."""
@@ -34,7 +34,7 @@ class ResponseCurve:
 
 
 def response_curves(stranger: StrangerModel, batch: Batch, answers: Tensor) -> dict[str, ResponseCurve]:
-    """The curves of gain, rate and offset, over some trajectories; none where the predictions do not vary.
+    """The curves of gain, rate and offset, over some trajectories; none if the predictions do not vary.
 
     Args:
         stranger: any model.
@@ -48,7 +48,7 @@ def response_curves(stranger: StrangerModel, batch: Batch, answers: Tensor) -> d
     rows = torch.linspace(0, len(batch) - 1, min(_ASKED, len(batch))).round().long()
     x, mask = batch.signals[rows], None if batch.mask is None else batch.mask[rows]
     step, spread_of_steps, largest = _sizes(batch)
-    # Of the levels' own deviation over trajectories; of signals without levels, that of their steps.
+    # The levels' own standard deviation over trajectories; for signals without levels, that of their steps.
     scale = torch.where(step > 1e-6 * largest, step, spread_of_steps)
 
     def curve(
@@ -81,7 +81,7 @@ def response_curves(stranger: StrangerModel, batch: Batch, answers: Tensor) -> d
 
 
 def _sizes(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each channel (C,): the deviation of the levels, that of the steps, and the largest value; of valid steps alone."""
+    """Of each channel (C,): the standard deviation of the levels, that of the steps, and the largest value; of valid steps alone."""
     valid = batch.valid
     values = batch.signals[valid]
     levels = level(batch.signals, batch.mask).sum(1) / valid.sum(1, keepdim=True).clamp(min=1)

@@ -33,7 +33,7 @@ def preprocessing_seen(signals: Signals, mask: StepMask | None = None) -> str | 
     deviation = ((values - mean.unsqueeze(1)).square() * valid).sum(1).div(count).sqrt()
     if len(signals) < 2 or not bool((deviation > 0).any()):
         return None
-    # Down to 0, as far as its deviation reaches: a level above 0 alone is no envelope.
+    # The least value lies at most one standard deviation above 0. A level above 0 alone is no envelope.
     least = values.masked_fill(~valid, float("inf")).amin(1)
     if bool((least >= 0).all()) and bool((least < mean).all()) and bool((least <= deviation).all()):
         return "are never negative, as an envelope"

@@ -20,12 +20,12 @@ _WITHOUT = "pass features= and head= to name them, or features=False to audit wi
 
 
 def known_events(events: Any, batch: Batch, notes: list[str]) -> EventMask | None:
-    """The events of the trajectories as booleans (N, T) on the CPU; None where nobody knows them.
+    """The events of the trajectories as booleans (N, T) on the CPU; None if they are not known.
 
     Args:
         events: (N, T) or more rows, of which the first are taken; booleans, or the integers 0 and 1.
         batch: what the model is asked about.
-        notes: a line is added to these where there is no event among them.
+        notes: a line is added to these if there is no event among them.
     """
     if events is None:
         return None
@@ -48,13 +48,13 @@ def known_events(events: Any, batch: Batch, notes: list[str]) -> EventMask | Non
 def looked_into(
     stranger: StrangerModel, batch: Batch, features: str | None, head: str | None, notes: list[str]
 ) -> tuple[Interface | None, Readings | None]:
-    """Where features and pooled vector are, and what they show; neither where they are not found and were not asked for.
+    """Where features and pooled vector are, and what they show; neither if they are not found and were not asked for.
 
     Args:
         stranger: any module, in evaluation mode.
         batch: what it is asked about.
-        features: name of the module that gives the features, where it is known.
-        head: name of the module that reads the pooled vector, where it is known.
+        features: name of the module that gives the features, if it is known.
+        head: name of the module that reads the pooled vector, if it is known.
         notes: what was assumed is added to these.
     """
     try:

@@ -1,4 +1,4 @@
-"""Where the pooled vector takes its direction from, trajectory by trajectory, and what the answers lose without the core."""
+"""Where the pooled vector takes its direction from, trajectory by trajectory, and how far the predictions move without the core."""
 
 from dataclasses import dataclass
 
@@ -17,14 +17,14 @@ from crest.strangers.interface import Interface, captured_interface
 from crest.strangers.lengths import valid_at
 from crest.strangers.model import StrangerModel
 
-# A budget at its limit is there up to rounding. our choice: docs/choices.md#audit
+# A budget at its limit is there up to rounding. our choice: docs/evidence/choices.md#audit
 _ROUNDING = 1e-3
 _DRAWS = 10
-"""Places that are tried for the stretches of the core. Our choice: docs/choices.md#audit"""
+"""Places that are tried for the stretches of the core. Our choice: docs/evidence/choices.md#audit"""
 
 
 class FeaturesNotFiniteError(ValueError):
-    """Features, or a pooled vector, with NaN or infinity; the answers can be finite all the same."""
+    """Features, or a pooled vector, with NaN or infinity; the predictions can be finite all the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Readings:
     scores: StepScores
     """(N, T'): cosine of each step's feature with the pooled vector."""
     credit: StepScores
-    """(N, T'): the positive part, as shares; 0 where no step has any."""
+    """(N, T'): the positive part, as shares; 0 if no step has any."""
     mask: StepMask
     """(N, T'): steps of the features that are valid."""
     transience: StepScores
@@ -106,7 +106,7 @@ def readings(stranger: StrangerModel, batch: Batch, interface: Interface) -> Rea
 
 @dataclass(frozen=True, kw_only=True)
 class Deletion:
-    """How much the answers change without some steps: root mean square change over the deviation of the answers."""
+    """How far the predictions move without some steps: root mean square change, in standard deviations of the predictions."""
 
     core: float
     """Without the most transient steps of the inputs."""
@@ -115,9 +115,9 @@ class Deletion:
 
 
 def deletions(stranger: StrangerModel, batch: Batch, core: StepMask, *, seed: int) -> Deletion | None:
-    """The change of the answers without the core, and without the same stretches moved elsewhere.
+    """How far the predictions move without the core, and without the same stretches moved elsewhere.
 
-    None where the answers do not vary.
+    None if the predictions do not vary.
 
     Args:
         stranger: any model.

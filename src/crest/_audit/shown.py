@@ -24,14 +24,14 @@ def shown_traces(
     *,
     of_classes: bool,
 ) -> Traces:
-    """Some trajectories, from the lowest target to the highest where there are targets: the same for any model.
+    """Some trajectories, from the lowest target to the highest if there are targets: the same for any model.
 
     Args:
         batch: what the model was asked about.
         answers: its predictions.
         read: what its pooling interface showed.
         core: (N, T), the most transient steps.
-        events: (N, T), where they are known.
+        events: (N, T), if they are known.
         of_classes: whether several numbers for a trajectory are logits; else there is no one prediction to show.
     """
     signals, targets = batch.signals, batch.targets

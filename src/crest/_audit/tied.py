@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,7 +12,7 @@ from crest.exchange.sensitivity import Interval, error_interval
 from crest.exchange.ties import ENOUGH, Columns, Tie, even_constant, tie_of, unvarying
 from crest.probes.errors import ErrorOf
 
-# In errors of a constant prediction. our choice: docs/choices.md#ties
+# In errors of a constant prediction. our choice: docs/evidence/choices.md#ties
 _HOLDS = 0.25
 _BREAKS = 0.5
 
@@ -31,23 +32,23 @@ class TieReading:
     counts: tuple[tuple[int, ...], ...]
     """Trajectories of each target (row) and condition (column)."""
     errors: tuple[tuple[float | None, ...], ...]
-    """The error of each; None where there is no trajectory."""
+    """The error of each; None if there is no trajectory."""
     breaking: int
     """How many trajectories break the tie."""
     breaking_error: float | None = None
     """The error on these; None if there are none, or no tie."""
     breaking_interval: Interval | None = None
-    """95 % of the bootstrap, over trajectories."""
+    """95 % of the bootstrap, over trajectories or groups; None if all that break the tie are of one group."""
     other_error: float | None = None
     """The error on the others."""
     even_constant: float | None = None
     """The error of a constant prediction, averaged evenly over target x condition: the measure of how far the two errors part."""
 
     def verdict(self, constant_error: float | None) -> AuditVerdict | None:
-        """What the trajectories that break the tie say, in place of any exchange; None if they are too few.
+        """What the trajectories that break the tie say, in place of any exchange; None if they are too few, or all of one group.
 
         Args:
-            constant_error: of a constant prediction over all trajectories, if `even_constant` is not known. Where a target is rare
+            constant_error: of a constant prediction over all trajectories, if `even_constant` is not known. If a target is rare
                 it is small, and one error of many would count as far above the others.
         """
         if self.even_constant is not None:
@@ -89,7 +90,13 @@ class TieReading:
 
 
 def tie_reading(
-    answers: Tensor, targets: Tensor, columns: Columns, error: ErrorOf, seed: int
+    answers: Tensor,
+    targets: Tensor,
+    columns: Columns,
+    error: ErrorOf,
+    seed: int,
+    *,
+    groups: Tensor | None = None,
 ) -> tuple[TieReading | None, list[str]]:
     """The tie in these trajectories, with the errors on those that break it and on the others; and what conditions do not tell.
 
@@ -102,6 +109,7 @@ def tie_reading(
         columns: the conditions of each trajectory, by name.
         error: from predictions and targets to one number.
         seed: of the bootstrap.
+        groups: (N,), what the bootstrap draws as a whole; by default each trajectory.
     """
     untold = [f"A condition tells nothing here: {words}." for words in unvarying(columns)]
     tie = tie_of(targets, columns)
@@ -110,10 +118,18 @@ def tie_reading(
     if not tie.repeats:
         alone = f"each of the {len(targets)} trajectories has a condition of its own"
         return None, [*untold, f"Nothing can be said about a tie of target and condition: {alone}."]
-    return _reading(tie, answers, targets, error, seed), untold
+    return _reading(tie, answers, targets, error, numbers=generator(seed, "audit/tie"), groups=groups), untold
 
 
-def _reading(tie: Tie, answers: Tensor, targets: Tensor, error: ErrorOf, seed: int) -> TieReading:
+def _reading(
+    tie: Tie,
+    answers: Tensor,
+    targets: Tensor,
+    error: ErrorOf,
+    *,
+    numbers: np.random.Generator,
+    groups: Tensor | None,
+) -> TieReading:
     breaking = tie.breaking if tie.tied else torch.zeros(len(targets), dtype=torch.bool)
     reading = TieReading(
         strength=tie.strength,
@@ -126,14 +142,24 @@ def _reading(tie: Tie, answers: Tensor, targets: Tensor, error: ErrorOf, seed: i
     )
     if not reading.breaking:
         return reading
-    numbers = generator(seed, "audit/tie")
     found = float(error(answers[breaking], targets[breaking]))
     rows = torch.arange(int(breaking.sum()))
+    # Groups without a trajectory that breaks the tie are not drawn.
+    drawn = None if groups is None else np.unique(groups[breaking].numpy(), return_inverse=True)[1]
     return replace(
         reading,
         breaking_error=found,
-        breaking_interval=error_interval(
-            answers[breaking], targets[breaking], rows, value=found, error=error, numbers=numbers
+        # Every draw of a single group is the same: it has no interval.
+        breaking_interval=None
+        if drawn is not None and not drawn.any()
+        else error_interval(
+            answers[breaking],
+            targets[breaking],
+            rows,
+            value=found,
+            error=error,
+            numbers=numbers,
+            groups=drawn,
         ),
         other_error=float(error(answers[~breaking], targets[~breaking])),
         even_constant=even_constant(answers, targets, tie, error),
@@ -143,7 +169,7 @@ def _reading(tie: Tie, answers: Tensor, targets: Tensor, error: ErrorOf, seed: i
 def _errors(
     tie: Tie, answers: Tensor, targets: Tensor, error: ErrorOf
 ) -> tuple[tuple[float | None, ...], ...]:
-    """The error of each pair of target and condition; None where there is no trajectory."""
+    """The error of each pair of target and condition; None if there is no trajectory."""
     found = {cell: float(error(answers[rows], targets[rows])) for cell, rows in tie.cells.items()}
     return tuple(
         tuple(found.get((row, column)) for column in range(len(tie.conditions)))

@@ -16,47 +16,53 @@ from crest._audit.watch_row import WatchedEpoch
 from crest._audit.watch_table import table_of
 from crest._base.arguments import require
 from crest._base.doors import door_leaving
+from crest._base.recorded import recorded
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
 from crest.exchange.settings import ExchangeSettings, settings_of
-from crest.probes.asking import require_callable
-from crest.probes.errors import ErrorOf, as_numbers_note, rmse_or_error_rate
+from crest.probes.asking import ChangedSignalsError
+from crest.probes.errors import ErrorOf, as_numbers_note, on_copies, rmse_or_error_rate, settled_error
+from crest.probes.foreign import as_function
+from crest.probes.outputs import Output
 from crest.probes.result import CreditMeans
+from crest.strangers.answers import stranger_of
 from crest.strangers.batch import Batch, BatchKeys, gathered, require_in_order
-from crest.strangers.model import StrangerModel, settled_axes
+from crest.strangers.recorded import inputs_of, rows_of
 
 
 class _NotFiniteError(ArithmeticError):
-    """The model answers with NaN or infinity."""
+    """The model predicts NaN or infinity."""
 
 
 @door_leaving("model")
 class Watch:
-    """What a model's answer follows, measured at the end of each epoch: the small form of `crest.audit` for a training loop.
+    """What a model's predictions follow, measured at the end of each epoch: the small form of `crest.audit` for a training loop.
 
-    The same trajectories, exchanged in the same way, each time: what moves from row to row is the model. It is left exactly
-    as it was, with its mode, hooks, gradients, and the states of all global generators: training gives the same bits with
-    a watch and without. The model is asked once when the watch is made, so that a mistake shows before the first epoch.
-    If its answers are not finite later, the row has NaN, and training goes on; so it does for the credit if its features are not.
+    The same trajectories, exchanged in the same way, each time: what moves from row to row is the model. Afterwards these
+    are as before: its parameters, gradients, buffers and modes, its modules with their hooks, the tensors, arrays, lists and
+    dicts that it holds, and the states of all global generators. So training gives the same bits with a watch and without,
+    unless the model's forward writes to other Python objects, such as a generator of its own. The model is asked once when the watch is made, so that a mistake shows before the first epoch.
+    If its predictions are not finite later, the row has NaN, and training goes on; so it does for the credit if its features are not.
 
     Args:
         model: any module or function. A module is asked in evaluation mode and without gradients.
         batches: held-out data as in training, in any form that `crest.audit` takes. They are read once, now.
         every: how many epochs from one row to the next; epochs count from 0, and the first has a row.
-        events: (N, T), where somebody knows them, at the steps of the inputs, in the order of the batches.
+        events: (N, T), if they are known, at the steps of the inputs, in the order of the batches.
         features: as in `crest.audit`; False does not look into the model.
         head: as in `crest.audit`.
         channels_first: as in `crest.audit`.
         keys: as in `crest.audit`.
         answer: as in `crest.audit`.
+        output: as in `crest.audit`.
         error: from predictions and targets to one number, as in `crest.audit`.
         exchange: how the exchange test is done, what is declared, `crest.ExchangeSettings(invariant=...)`, in the place of the
             argument that `crest.audit` has for it, and how many trajectories are looked at: the first ones; no batch after
-            them is read. A row takes about `block` + 12 predictions for each, so fewer trajectories make it cheaper.
+            them is read. A row takes about `block` + 16 predictions for each, so fewer trajectories make it cheaper.
         prefix: in front of each name that is returned, so that several watches can share a logger.
 
     Attributes:
-        model: the model.
+        model: the model, as it was given.
         history: a `crest._audit.WatchedEpoch` for each row.
         notes: what was assumed about the model.
 
@@ -82,7 +88,7 @@ class Watch:
 
     def __init__(
         self,
-        model: nn.Module | Callable[..., Any],
+        model: Any,
         batches: Any,
         *,
         every: int = 1,
@@ -92,11 +98,12 @@ class Watch:
         channels_first: bool | None = None,
         keys: BatchKeys | None = None,
         answer: Callable[[Any], Tensor] | None = None,
+        output: Output | None = None,
         error: ErrorOf = rmse_or_error_rate,
         exchange: ExchangeSettings | None = None,
         prefix: str = "crest/",
     ) -> None:
-        require_callable(model, "model")
+        asked = as_function(model, "model")
         require("every", every, "be a whole number, 1 or more")
         self._settings = settings_of(exchange)
         if events is not None:
@@ -104,18 +111,27 @@ class Watch:
         self.model, self.every = model, every
         self.history: list[WatchedEpoch] = []
         self._features, self._head = features, head
-        self._error, self._prefix = error, prefix
+        self._error, self._prefix = on_copies(error), prefix
+        if (data := recorded(batches)) is not None:
+            count = len(data.x)
+            data, rows = data.spread(self._settings.trajectories)
+            inputs, channels_first = inputs_of(data, asked, channels_first)
+            batches = (inputs, data.y)
+            events = data.events if events is None else rows_of(events, rows, count)
         self._given = gathered(batches, self._settings.trajectories, keys, channels_first=channels_first)
         if len(self._given) < 2:
             raise ValueError("batches must hold two trajectories or more: one has nothing to exchange")
         self._assumed: list[str] = []
-        first = settled_axes(model, self._given, channels_first, notes=self._assumed)
-        self._stranger = StrangerModel(model, first, answer, self._settings.batch_size)
+        size = self._settings.batch_size
+        self._stranger, self._given = stranger_of(
+            asked, self._given, channels_first, answer=answer, output=output, size=size, notes=self._assumed
+        )
         with self._stranger.quiet():
             if len(self._given) < FEWEST:
-                self._assumed.append(f"fewer than {FEWEST} trajectories tell too little for a verdict")
+                self._assumed.append(f"fewer than {FEWEST} trajectories are too few for a verdict")
             batch = self._stranger.beside(self._given)
             answers = self._stranger.predictions(batch)
+            self._error = settled_error(self._error, answers, batch.targets)
             self._assumed += as_numbers_note(error, answers, batch.targets)
             self._events = known_events(events, batch, self._assumed)
             read = self._read(batch)
@@ -136,7 +152,9 @@ class Watch:
             return {}
         try:
             row = self._measured(int(epoch))
-        except _NotFiniteError:
+        except (_NotFiniteError, ChangedSignalsError) as error:
+            if not isinstance(error, _NotFiniteError) and not isinstance(error.__cause__, _NotFiniteError):
+                raise
             row = self._diverged(int(epoch))
         self.history.append(row)
         return row.to_dict(self._prefix)
@@ -147,7 +165,7 @@ class Watch:
     def _read(self, batch: Batch) -> Readings | None:
         """What the pooling interface shows; it is found anew each time, since weights can hide an activation."""
         notes, read = list(self._assumed), None
-        if isinstance(self.model, nn.Module) and self._features is not False:
+        if isinstance(self._stranger.model, nn.Module) and self._features is not False:
             _, read = looked_into(self._stranger, batch, self._features, self._head, notes)
         self.notes = tuple(notes)
         return read
@@ -163,7 +181,7 @@ class Watch:
             raise ValueError(f"error must return one number, got {got}") from error
 
     def _read_finite(self, batch: Batch, epoch: int) -> Readings | None:
-        """The same, or None where the features are not finite: behind a bounded activation the answers can be."""
+        """The same, or None if the features are not finite: behind a bounded activation the predictions can be."""
         try:
             return self._read(batch)
         except FeaturesNotFiniteError:
@@ -209,7 +227,7 @@ class Watch:
 
     def _diverged(self, epoch: int) -> WatchedEpoch:
         """NaN under the same names."""
-        self.notes = (*self._assumed, f"the model's answers are not finite in epoch {epoch}")
+        self.notes = (*self._assumed, f"the model's predictions are not finite in epoch {epoch}")
         wanted = None if self._given.targets is None else math.nan
         share, chance, credit = self._unread
         unknown = (math.nan, math.nan)
@@ -235,7 +253,7 @@ _NO_CREDIT = CreditMeans(
 
 
 def _finite(answer: Callable[[Any], Tensor] | None) -> Callable[[Any], Any]:
-    """The answer, unless it is not finite: a training that diverges is not to be stopped by who watches it."""
+    """The predictions; a _NotFiniteError if one is not finite. Watching must not stop a training that diverges."""
 
     def checked(found: Any) -> Any:
         found = found if answer is None else answer(found)

@@ -21,9 +21,9 @@ class WatchedEpoch:
     error: float | None = None
     """On the watched trajectories as they are; None without targets."""
     core_credit: float | None = None
-    """Share of the credit on the most transient steps, over trajectories that have any; None where the model was not looked into."""
+    """Share of the credit on the most transient steps, over trajectories that have any; None if the model was not looked into."""
     core_chance: float | None = None
-    """The share of the steps that those are: what even credit would give."""
+    """The share of the steps that those are: the share that evenly spread credit would have."""
     credit: CreditMeans | None = None
     """CiE@1, ECM and Prec@|E| against chance; None without events."""
 
@@ -33,7 +33,7 @@ class WatchedEpoch:
         Always: `moved`, by how many standard deviations the declared nuisances move the predictions, which decides; `transient`,
         `background` and `interaction`, the shares with the surroundings exchanged; and `verdict`, which is 1 for events, 0
         for unclear and -1 for background. With targets: `error` and `expected_error`, the error with the declared nuisances
-        exchanged, by which `crest.choose` chooses. Where the model was looked into: `core_credit` and `core_chance`. With
+        exchanged, by which `crest.choose` chooses. If the model was looked into: `core_credit` and `core_chance`. With
         events: `cie`, `precision`, `ecm` and `chance`.
 
         Args:

@@ -176,8 +176,12 @@ def did_you_mean(value: object, choices: Iterable[object]) -> str:
     return f": did you mean {near[0]!r}?" if near and isinstance(value, str) else ""
 
 
+# So many names are told in a message.
+_TOLD = 5
+
+
 def require_known(owner: str, kind: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise a ValueError if the owner does not have a given name; it lists all of these, and what the owner has.
+    """Raise a ValueError if the owner does not have a given name; it lists the first five of these, and what the owner has.
 
     Example:
         >>> require_known("windowed", "option", {"window": 8, "speed": 3}, ["width", "window"])
@@ -191,7 +195,9 @@ def require_known(owner: str, kind: str, given: Iterable[str], known: Iterable[s
     unknown = sorted(set(given) - set(known))
     if unknown:
         meant = did_you_mean(unknown[0], known) if len(unknown) == 1 else ""
-        raise ValueError(f"{owner} has no {kind} {', '.join(unknown)}; it has {', '.join(known)}{meant}")
+        told = ", ".join(f"{name!s:.60}" for name in unknown[:_TOLD])
+        more = f" and {len(unknown) - _TOLD} more" if len(unknown) > _TOLD else ""
+        raise ValueError(f"{owner} has no {kind} {told}{more}; it has {', '.join(known)}{meant}")
 
 
 def require_shape(name: str, value: Any, letters: str, expected: Sequence[int | None]) -> None:

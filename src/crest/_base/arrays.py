@@ -30,7 +30,7 @@ Signals: TypeAlias = Float[Tensor, "B T C"]
 Features: TypeAlias = Float[Tensor, "B T D"]
 """Step features, the encoder's output."""
 StridedFeatures: TypeAlias = Float[Tensor, "B S D"]
-"""Step features at their own rate: S is T, or less where the network has strides."""
+"""Step features at their own rate: S is T, or less if the network has strides."""
 Pooled: TypeAlias = Float[Tensor, "B D"]
 """One vector per trajectory, the readout's output."""
 StepMask: TypeAlias = Bool[Tensor, "B T"]
@@ -50,7 +50,7 @@ PerTrajectory: TypeAlias = Float[Tensor, " B"]
 Logits: TypeAlias = Float[Tensor, "B K"]
 """One number per trajectory and class."""
 Answers: TypeAlias = PerTrajectory | Logits
-"""What a head gives: a number for each trajectory, or logits where the labels are classes."""
+"""What a head gives: a number for each trajectory, or logits if the labels are classes."""
 StepCounts: TypeAlias = Int[Tensor, "B T"]
 """One whole number per step."""
 Counts: TypeAlias = Int[Tensor, " B"]
@@ -92,7 +92,7 @@ def channels_first_of(signals: Signals) -> Tensor:
 
 
 def valid_steps(mask: ProfileMask | None, like: Tensor) -> ProfileMask:
-    """The mask spread over the shape of `like` (..., T), or True everywhere where there is no mask.
+    """The mask spread over the shape of `like` (..., T), or True everyif if there is no mask.
 
     The one spelling of "mask or ones". Code that can save work without a mask asks for `mask is None` instead.
 

@@ -58,7 +58,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _named(folder: Path) -> Iterator[None]:
-    """An error of the disk names the folder: a write to an open file knows no name, and nobody would know which disk is full."""
+    """An error of the disk names the folder. A write to an open file knows no name, and the message must say which disk is full."""
     try:
         yield
     except OSError as error:
@@ -106,11 +106,11 @@ def sweep_partials(folder: Path) -> list[Path]:
             continue
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Renamed before it could be locked: what is open here is now somebody's whole file.
+            # Renamed before it could be locked: what is open here is now another process's finished file.
             if named_by(path, handle):
                 path.unlink()
                 removed.append(path)
-        except OSError:  # being written, or a file system that cannot tell: what is left over harms nobody
+        except OSError:  # being written, or a file system that cannot tell: leftovers do no harm
             continue
         finally:
             os.close(handle)
@@ -121,8 +121,8 @@ def sweep_partials(folder: Path) -> list[Path]:
 def held_folder(prefix: str) -> Iterator[Path]:
     """A temporary folder that goes when the block ends; those that killed processes left behind go first.
 
-    The folder itself is locked, from its making on. So one without a lock belongs to nobody who lives, and there is
-    no moment in which a kill leaves a folder that nobody can tell from a living one.
+    The folder itself is locked from the moment it is made. So a folder without a lock belongs to no living process,
+    and a kill never leaves a folder that looks as if it were still in use.
 
     Args:
         prefix: of the folder's name; what starts with it in the system's folder for temporary files is ours.
@@ -153,7 +153,7 @@ def _new_held_folder(prefix: str) -> tuple[Path, int]:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                # Without locks nobody can remove it either.
+                # Without locks no other process can remove it either.
                 if error.errno in _NO_LOCKS_HERE:
                     return folder, handle
             else:
@@ -164,7 +164,7 @@ def _new_held_folder(prefix: str) -> tuple[Path, int]:
 
 @contextlib.contextmanager
 def _locked_folder(folder: Path) -> Iterator[None]:
-    """The lock of a folder while the block runs; an OSError where somebody else has it."""
+    """The lock of a folder while the block runs; an OSError if another process has it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,6 +9,7 @@ import hashlib
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from crest._base.arguments import require
 
 
 class _Setting(NamedTuple):
-    """One way in which torch computes, for the whole process."""
+    """One way in which torch or NumPy computes, for the whole process."""
 
     read: Callable[[], Any]
     write: Callable[[Any], object]
@@ -29,6 +30,14 @@ def _set_device(device: torch.device) -> None:
     torch.set_default_device(None if device.type == "cpu" else device)
 
 
+def _attribute(owner: Any, name: str) -> _Setting:
+    return _Setting(lambda: getattr(owner, name), lambda value: setattr(owner, name, value))
+
+
+def _of_devices(read: Callable[[str], Any], write: Callable[[str, Any], object]) -> tuple[_Setting, ...]:
+    return tuple(_Setting(partial(read, kind), partial(write, kind)) for kind in ("cpu", "cuda"))
+
+
 _SETTINGS = (
     _Setting(torch.is_grad_enabled, torch.set_grad_enabled),
     _Setting(torch.get_default_dtype, torch.set_default_dtype),
@@ -37,6 +46,12 @@ _SETTINGS = (
     _Setting(torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     _Setting(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     _Setting(torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    *_of_devices(torch.is_autocast_enabled, torch.set_autocast_enabled),
+    *_of_devices(torch.get_autocast_dtype, torch.set_autocast_dtype),
+    *(_attribute(torch.backends.cudnn, name) for name in ("enabled", "benchmark", "deterministic")),
+    _attribute(torch.backends.mkldnn, "enabled"),
+    _attribute(torch.utils.deterministic, "fill_uninitialized_memory"),
+    _Setting(np.geterr, lambda ways: np.seterr(**ways)),
 )
 # Torch's global state is one for all threads.
 _ONE_AT_A_TIME = threading.RLock()
@@ -131,7 +146,7 @@ def undisturbed(*generators: torch.Generator) -> Iterator[None]:
     """Whatever is drawn or set inside the block, the global states of torch, NumPy and Python are afterwards as before.
 
     That is the state of every global generator, and how torch computes: grad mode, default dtype and device, threads,
-    deterministic algorithms and precision.
+    deterministic algorithms, precision, autocast, the flags of cuDNN and oneDNN, and what NumPy does about errors.
 
     Args:
         *generators: others that are put back too, such as that of a loader.

@@ -3,7 +3,7 @@
 A `require_` function raises a ValueError or returns nothing; an `as_` function returns the value in the form that
 the code behind the door works with. The messages have the form of `crest._base.arguments`.
 
-Where a graph is traced (compiled, exported) values do not exist yet, and a comparison of shapes would fix a dynamic
+While a graph is traced (compiled, exported) values do not exist yet, and a comparison of shapes would fix a dynamic
 axis. A door that can be traced asks `torch.compiler.is_compiling()` and then checks by `require_traced`; `as_flags` does so by itself.
 """
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from crest._base.arguments import require_shape
-from crest._base.arrays import StepMask
+from crest._base.arrays import StepMask, at_least_float32
 
 
 def require_tensor(name: str, value: object, letters: str, expected: Sequence[int | None]) -> None:
@@ -40,7 +40,7 @@ _NUMBERS = _FLOATS | _WHOLE | {torch.complex64, torch.complex128}
 
 
 def require_plain(name: str, value: Tensor) -> None:
-    """Raise a ValueError for a tensor that few operations take: nested, sparse, quantised, or numbers of 8 bits and fewer.
+    """Raise a ValueError for a tensor that few operations take: nested, sparse, quantised, on the meta device, or of 8 bits and fewer.
 
     `crest._base.doors` asks this of every tensor among the arguments of a public function.
 
@@ -57,6 +57,8 @@ def require_plain(name: str, value: Tensor) -> None:
         raise ValueError(
             f"{name} must be a dense tensor (to_dense() makes one), got the layout {value.layout}"
         )
+    if value.is_meta and not torch.compiler.is_compiling():
+        raise ValueError(f"{name} must hold numbers, got a tensor on the meta device, which has none")
     if value.dtype not in _NUMBERS:
         raise ValueError(
             f"{name} must hold floating point numbers of 16 bits or more, integers or booleans, got {value.dtype}"
@@ -131,7 +133,7 @@ def require_finite(
         name: of the argument, for the message.
         value: the tensor.
         mask: its valid steps, if its first axes are (B, T).
-        place: from an index to the words of the message, where the user has the tensor in another form.
+        place: from an index to the words of the message, if the user has the tensor in another form.
 
     Example:
         >>> require_finite("pooled", torch.tensor([[0.0, float("nan")]]))
@@ -153,6 +155,55 @@ def require_finite(
         )
 
 
+# Their squares, summed over ten million steps, and what is made of them (louder, exchanged, less their background) stay below the
+# end of float32; our choice: docs/evidence/choices.md#size-of-signals
+_LARGEST = 1e12
+
+
+def largest_signal(dtype: torch.dtype) -> float:
+    """How large signals of a dtype may be: 1e12, and a quarter of its range in half precision.
+
+    Example:
+        >>> largest_signal(torch.float32), largest_signal(torch.float16)
+        (1000000000000.0, 16376.0)
+    """
+    return min(_LARGEST, torch.finfo(dtype).max / 4)
+
+
+def require_signals(
+    name: str,
+    value: Tensor,
+    mask: StepMask | None = None,
+    *,
+    place: Callable[[list[int]], str] = _in_words,
+) -> None:
+    """Raise a ValueError if signals hold NaN or infinity, or numbers so large that their spectrum would; see `require_finite`.
+
+    Example:
+        >>> require_signals("x", torch.tensor([[[0.0], [1e30]]]))
+        Traceback (most recent call last):
+        ValueError: x must hold numbers of at most 1e+12 in size (take larger units), got 1e+30 at row 0, step 1, channel 0
+    """
+    if not value.is_floating_point() or not value.numel():
+        require_finite(name, value, mask, place=place)
+        return
+    limit = largest_signal(value.dtype)
+    # The norm is the fastest pass. If it is small enough, so is each number.
+    if torch.linalg.vector_norm(value.detach(), dtype=at_least_float32(value)) <= limit:
+        return
+    require_finite(name, value, mask, place=place)
+    size = value.detach().abs()
+    if mask is not None:
+        size = size.masked_fill(~mask.reshape(*mask.shape, *[1] * (size.ndim - mask.ndim)), 0.0)
+    places = (size > limit).nonzero()
+    if len(places):
+        first = places[0].tolist()
+        raise ValueError(
+            f"{name} must hold numbers of at most {limit:g} in size (take larger units), got {value[tuple(first)].item():g} "
+            f"at {place(first)}"
+        )
+
+
 def as_flags(name: str, value: Tensor, like: Tensor, validate: bool = True) -> StepMask:
     """The flags (B, T) as booleans on the device of `like` (B, T, ...), with whose steps they must agree.
 
@@ -169,7 +220,8 @@ def as_flags(name: str, value: Tensor, like: Tensor, validate: bool = True) -> S
         >>> as_flags("events", torch.tensor([[0, 1]]), torch.zeros(1, 2, 3))
         tensor([[False,  True]])
     """
-    tracing = torch.compiler.is_compiling()
+    # Beside a tensor on the meta device flags may be there too: such a call asks for shapes.
+    tracing = torch.compiler.is_compiling() or (like.is_meta and not validate)
     if tracing:
         require_traced(name, value, "(B, T)", 2, like)
     else:
@@ -188,7 +240,7 @@ def as_flags(name: str, value: Tensor, like: Tensor, validate: bool = True) -> S
 
 
 def as_mask(mask: Tensor | None, like: Tensor, validate: bool = True) -> StepMask | None:
-    """The mask as `as_flags` gives it, and None where there is none: `crest._base.arrays.valid_steps` fills that in.
+    """The mask as `as_flags` gives it, and None if there is none: `crest._base.arrays.valid_steps` fills that in.
 
     Example:
         >>> as_mask(torch.tensor([[1, 0]]), torch.zeros(1, 2, 3)), as_mask(None, torch.zeros(1, 2, 3))
@@ -208,7 +260,8 @@ def as_signals(
 ) -> tuple[Tensor, StepMask | None]:
     """Signals (B, T, C) and their mask, or None: what every door for signals asks of them.
 
-    NaN and infinity at valid steps are refused: a filter spreads them and a ranking loses them. What stands on padding
+    NaN and infinity at valid steps are refused: a filter spreads them and a ranking loses them; and so is what is larger than
+    `largest_signal`, which would become NaN or infinity on the way. What stands on padding
     does not matter. While a graph is traced, ranks and dtypes are checked and no more.
 
     Args:
@@ -236,7 +289,7 @@ def as_signals(
     signals = value.transpose(1, 2) if channels_first else value
     valid = as_mask(mask, signals, validate)
     if validate and not tracing:
-        require_finite(name, signals, valid)
+        require_signals(name, signals, valid)
     return signals, valid
 
 
@@ -259,10 +312,30 @@ def as_per_trajectory(subject: str, value: object, trajectories: int) -> Tensor:
     raise ValueError(f"{subject} a tensor of shape (B,) or (B, 1), B = {trajectories}, got {got}")
 
 
+def as_targets(subject: str, value: object, trajectories: int) -> Tensor:
+    """The value as (B,), if it is one number per trajectory; several labels (B, L) of 0 and 1 as they are.
+
+    Args:
+        subject: as in `as_per_trajectory`.
+        value: what should be such a tensor.
+        trajectories: the number B.
+
+    Example:
+        >>> as_targets("targets must be", torch.ones(2, 3), 2).shape
+        torch.Size([2, 3])
+    """
+    several = (
+        isinstance(value, Tensor) and value.ndim == 2 and len(value) == trajectories and value.shape[1] > 1
+    )
+    if several and isinstance(value, Tensor) and bool(((value == 0) | (value == 1)).all()):
+        return value
+    return as_per_trajectory(subject, value, trajectories)
+
+
 def predictions(
     function: Callable[[Tensor], Tensor], inputs: Tensor, target: int | Tensor | None = None
 ) -> Tensor:
-    """The function's answer as (B,), if it is one number per trajectory; with a target, that output of (B, K).
+    """The function's predictions as (B,), if they are one number per trajectory; with a target, that output of (B, K).
 
     Args:
         function: any callable.
@@ -276,6 +349,8 @@ def predictions(
         tensor([1., 4.])
     """
     answer: object = function(inputs)
+    if isinstance(answer, Tensor):
+        require_plain("what function returns", answer)
     if target is not None:
         return _chosen(answer, len(inputs), target)
     try:
@@ -287,7 +362,7 @@ def predictions(
 
 
 def is_several(answer: object, trajectories: int) -> bool:
-    """Whether an answer has several outputs for each trajectory, (B, K), such as logits.
+    """Whether predictions have several outputs for each trajectory, (B, K), such as logits.
 
     Example:
         >>> is_several(torch.zeros(2, 3), 2), is_several(torch.zeros(2, 1), 2)
@@ -306,7 +381,7 @@ def _chosen(answer: object, trajectories: int, target: int | Tensor) -> Tensor:
     if not isinstance(answer, Tensor) or answer.ndim != 2 or len(answer) != trajectories:
         got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
         raise ValueError(
-            f"function must return a tensor of shape (B, K), B = {trajectories}, where target is given, got {got}"
+            f"function must return a tensor of shape (B, K), B = {trajectories}, if target is given, got {got}"
         )
     asked = torch.as_tensor(target, device=answer.device)
     if asked.dtype == torch.bool or asked.is_floating_point() or asked.is_complex():

@@ -2,8 +2,8 @@
 
 A copy of the module would be simpler, and would not do: hooks and functions that hold the module itself would still write to it, and
 many modules cannot be copied. So what a forward pass can write is kept beside, and put back in place, by identity and by value. It
-costs a copy of every tensor inside for as long as the block lasts. What is in other Python objects, in globals or in files is not
-put back.
+costs a copy of every tensor and array inside for as long as the block lasts. What is in other Python objects (generators, dataclasses,
+optimizers), in quantised tensors, in globals or in files is not put back.
 """
 
 import collections
@@ -68,13 +68,19 @@ def untouched(module: nn.Module, argument: str = "model") -> Iterator[None]:
         kept.put_back()
 
 
+# The first that fits: the methods of these classes themselves are used, since a class derived from one may refuse or count its changes.
+_CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
 class _Kept:
     """Containers with what was in them, and tensors with their values. Both are held here, so that an id stays that of one object."""
 
     def __init__(self) -> None:
         self.seen: set[int] = set()
-        self.containers: list[tuple[Any, Any]] = []
-        self.tensors: list[_KeptTensor] = []
+        self.containers: list[tuple[Any, Any, Any]] = []
+        self.tensors: list[_KeptTensor | _KeptSparse] = []
+        self.hooks: list[tuple[Tensor, str]] = []
         self.arrays: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
 
     def keep(self, value: Any) -> None:
@@ -83,14 +89,15 @@ class _Kept:
         waiting = [value]
         while waiting:
             one = waiting.pop()
-            kinds = (nn.Module, Tensor, np.ndarray, dict, list, set, tuple, collections.deque)
-            if id(one) in self.seen or not isinstance(one, kinds):
+            if id(one) in self.seen or not isinstance(
+                one, (nn.Module, Tensor, np.ndarray, tuple, *_CONTAINERS)
+            ):
                 continue
             self.seen.add(id(one))
             if isinstance(one, Tensor):
                 waiting += self._keep_tensor(one)
             elif isinstance(one, np.ndarray):
-                self.arrays.append((one, one.copy()))
+                waiting += self._keep_array(one)
             elif isinstance(one, torch.jit.ScriptModule):
                 # What a scripted module has is not in its Python namespace.
                 waiting += [*one.parameters(), *one.buffers()]
@@ -99,26 +106,51 @@ class _Kept:
             elif isinstance(one, tuple):
                 waiting += one
             else:
-                self.containers.append((one, one.copy()))
-                waiting += one.values() if isinstance(one, dict) else one
+                kind = next(kind for kind in _CONTAINERS if isinstance(one, kind))
+                before = kind(one)
+                self.containers.append((one, kind, before))
+                waiting += before.values() if isinstance(before, dict) else before
 
-    def _keep_tensor(self, one: Tensor) -> list[Tensor]:
-        # A sparse or quantised tensor is kept as the object that it is.
-        if one.layout == torch.strided and not (one.is_quantized or one.is_nested or one.is_meta):
+    def _keep_tensor(self, one: Tensor) -> list[Any]:
+        """Keep its values, and give what else it has: gradient, attributes and hooks."""
+        if one.is_nested or one.is_quantized or one.is_meta:
+            return []
+        if one.layout == torch.strided:
             self.tensors.append(_KeptTensor(one))
-            return [one.grad] if one.is_leaf and one.grad is not None else []
-        return []
+        else:
+            self.tensors.append(_KeptSparse(one))
+        found: list[Any] = [vars(one)]
+        if one.is_leaf:
+            found += [one.grad] if one.grad is not None else []
+            self.hooks += [(one, name) for name in _HOOKS if getattr(one, name, None) is None]
+            found += [getattr(one, name, None) for name in _HOOKS]
+        return found
+
+    def _keep_array(self, one: npt.NDArray[Any]) -> list[Any]:
+        """Keep what can be written, and give the objects inside."""
+        if one.flags.writeable:
+            self.arrays.append((one, one.copy()))
+        return list(one.flat) if one.dtype == object else []
 
     def put_back(self) -> None:
         """Everything as it was. What did not change is not written, so that a graph that waits for its backward pass stays valid."""
-        for container, before in self.containers:
-            if not _same_objects(container, before):
-                container.clear()
-                (container.update if isinstance(container, dict | set) else container.extend)(before)
-        for tensor in self.tensors:
-            tensor.put_back()
+        for container, kind, before in self.containers:
+            if not _same_objects(kind(container), before):
+                kind.clear(container)
+                (kind.update if issubclass(kind, dict | set) else kind.extend)(container, before)
+        for kept in self.tensors:
+            kept.put_back()
+        for tensor, name in self.hooks:
+            made = getattr(tensor, name, None)
+            if made is not None:
+                # Autograd may hold the dictionary.
+                made.clear()
+                setattr(tensor, name, None)
         for array, values in self.arrays:
-            array[...] = values
+            alike = array.shape == values.shape and array.dtype == values.dtype
+            # By its bytes: NaN is not equal to itself, and objects may compare in ways of their own.
+            if alike and array.flags.writeable and array.tobytes() != values.tobytes():
+                array[...] = values
 
 
 class _KeptTensor:
@@ -146,6 +178,34 @@ class _KeptTensor:
                 now.grad = self.grad
 
 
+class _KeptSparse:
+    """A sparse tensor, the indices and numbers that it had, and what was in there."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.memory = tensor.data
+        self.values = tensor.detach().clone()
+
+    def put_back(self) -> None:
+        """The same indices and the same numbers, in the same memory if its size allows."""
+        before = _parts(self.values)
+        for now, value in zip(_parts(self.memory), before, strict=True):
+            if not _same_values(now, value):
+                now.copy_(value)
+        if not all(map(_is_same, _parts(self.tensor), before)) or self.tensor.shape != self.values.shape:
+            self.tensor.data = self.memory
+
+
+def _parts(sparse: Tensor) -> list[Tensor]:
+    """Views of what a sparse tensor consists of."""
+    one = sparse.detach()
+    if one.layout == torch.sparse_coo:
+        return [one._indices(), one._values()]
+    if one.layout in {torch.sparse_csr, torch.sparse_bsr}:
+        return [one.crow_indices(), one.col_indices(), one.values()]
+    return [one.ccol_indices(), one.row_indices(), one.values()]
+
+
 def _same_objects(one: Any, other: Any) -> bool:
     if len(one) != len(other):
         return False
@@ -155,6 +215,10 @@ def _same_objects(one: Any, other: Any) -> bool:
         return False
     # By identity: tensors do not compare to one truth value.
     return all(a is b for a, b in zip(one, other, strict=True))
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and _same_values(one, other)
 
 
 def _same_values(one: Tensor, other: Tensor) -> bool:

@@ -9,16 +9,21 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require_shape
+from crest._base.order import natural_order
 from crest._base.tensors import as_flags, as_tensor, require_finite
 from crest._cues.scores import Wanted
-from crest.exchange.ties import Conditions, Tie, condition_columns, condition_names, telling_tie, unvarying
+from crest.exchange.ties import Conditions, Tie, condition_columns, telling_tie, unvarying
 
-# our choice: docs/choices.md#cues
+# our choice: docs/evidence/choices.md#cues
 _LEAST_ROWS = 4
 _LEAST_STEPS = 16
 _FEW_CLASSES = 20
 _LEAST_OF_A_CLASS = 2
 _LEAST_GROUPS = 4
+# Up to so many values a target in numbers has levels; each must be in so many groups, and none may hold more of it than this.
+_FEW_LEVELS = 10
+_LEAST_OF_A_LEVEL = 3
+_MOST_OF_A_LEVEL = 2 / 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +134,22 @@ def targets_of(y: Any, trajectories: int, classes: bool | None) -> Targets:
         require_shape("y", np.empty(len(listed)), "(N,)", (trajectories,))
         if classes is False:
             raise ValueError(f"y must be numbers with classes=False, got text such as {listed[0]!r}")
-        words = sorted(set(listed))
+        words = natural_order(set(listed))
         return _as_classes(torch.tensor([words.index(one) for one in listed]), tuple(words), None)
     values = as_tensor("y", y)
     if values is None:
         raise ValueError("y must be a tensor, an array or a list, got None")
     if values.shape == (trajectories, 1):
         values = values[:, 0]
+    note = None
+    if values.ndim == 2 and len(values) == trajectories and classes is not False:
+        hot = bool(((values == 0) | (values == 1)).all() & (values.sum(1) == 1).all())
+        if not hot:
+            raise ValueError(
+                f"y must be (N,), or one-hot classes (N, K), got {tuple(values.shape)}: of several columns pass one, such as y[:, 0]"
+            )
+        note = f"y of {values.shape[1]} columns is one-hot: read as class numbers 0 to {values.shape[1] - 1}."
+        values, classes = values.to(torch.int64).argmax(1), True
     require_shape("y", values, "(N,)", (trajectories,))
     if values.is_complex():
         raise ValueError(f"y must be real numbers or classes, got {values.dtype}")
@@ -144,7 +158,6 @@ def targets_of(y: Any, trajectories: int, classes: bool | None) -> Targets:
     kinds = torch.tensor(sorted(set(values.tolist())), dtype=values.dtype)
     if len(kinds) < 2:
         raise ValueError(f"y must vary, got {values[0].item()!r} for every trajectory")
-    note = None
     if classes is None:
         few = len(kinds) <= min(_FEW_CLASSES, trajectories // 2)
         classes = values.dtype == torch.bool or (not values.is_floating_point() and few)
@@ -191,16 +204,30 @@ def tie_with(targets: Targets, conditions: Conditions) -> Tie:
     return dataclasses.replace(tie, targets=targets.names, rows=targets.values) if targets.names else tie
 
 
-def groups_of(groups: Any, trajectories: int) -> Tensor:
-    """Whole numbers from 0 for the groups (N,); a ValueError unless they name two or more."""
-    try:
-        names = condition_names(groups, trajectories)
-    except ValueError as error:
-        raise ValueError(str(error).replace("conditions", "groups").replace("condition", "group")) from error
-    kinds = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    if len(kinds) < 2:
-        raise ValueError(f"groups must name two groups or more, got {names[0]!r} for every trajectory")
-    return torch.tensor([kinds[name] for name in names])
+def emptied_level(groups: Tensor, targets: Targets) -> str | None:
+    """What is lost if groups are left out as a whole, in words: most of a level of the target. None if nothing is.
+
+    A reader then never saw what it is asked about, and no score tells of a cue. A target with as many values as groups has no levels:
+    what is between them is read from its neighbours.
+
+    Args:
+        groups: (N,), whole numbers from 0.
+        targets: of the same trajectories.
+    """
+    levels = sorted(set(targets.values.tolist()))
+    if not targets.names and len(levels) > min(_FEW_LEVELS, int(groups.max())):
+        return None
+    for place, level in enumerate(levels):
+        held = torch.bincount(groups[targets.values == level])
+        name = f"class {targets.names[place]!r}" if targets.names else f"the target {level:.6g}"
+        there = int((held > 0).sum())
+        if not targets.names and there < _LEAST_OF_A_LEVEL:
+            return f"only {there} of the groups {'has' if there == 1 else 'have'} {name}"
+        if int(held.max()) > _MOST_OF_A_LEVEL * int(held.sum()):
+            return (
+                f"one of the groups holds {int(held.max())} of the {int(held.sum())} trajectories of {name}"
+            )
+    return None
 
 
 class TooFewGroupsError(ValueError):

@@ -1,4 +1,4 @@
-"""Readers in closed form: a few numbers, widened by what is not linear in them, and answers for rows that were left out."""
+"""Readers in closed form: a few numbers, widened by what is not linear in them, and predictions for rows that were left out."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from torch import Tensor
 from crest._base.rng import torch_generator
 from crest.remedies.ridge import fit_ridge
 
-# our choice: docs/choices.md#cues
+# our choice: docs/evidence/choices.md#cues
 _PENALTIES = tuple(10.0 ** (power / 2) for power in range(-12, 7))
 _WAVES = 64
 _WIDTHS = (0.5, 1.0, 2.0)
@@ -55,7 +55,7 @@ def _within(numbers: Tensor) -> Tensor:
 
 
 def _main(numbers: Tensor) -> Tensor:
-    """Not more than 64 columns: the main components of the standardised ones where there are more."""
+    """Not more than 64 columns: the main components of the standardised ones if there are more."""
     if numbers.shape[1] <= _MOST:
         return numbers
     standard = (numbers - numbers.mean(0)) / numbers.std(0).clamp(min=_ROUNDING)

@@ -1,12 +1,23 @@
 """What `crest.cues` returns."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
+from crest._base.doors import door
+from crest._base.fragment import FindingMark, finding, table
+from crest._pages.writing import write_page
 from crest.exchange.ties import Tie
 
-# our choice: docs/choices.md#cues
+# our choice: docs/evidence/choices.md#cues
 _SHOWN = 0.005
+_OWN = 0.5
+FOUND = 0.1
+"""From this share on a cue counts."""
+CUE_NUISANCES = ("offset", "drift", "tones", "gain", "colour")
+"""Those from which a target is read."""
 
 CALLED = {
     "core": "what is brief",
@@ -48,6 +59,16 @@ class Cue:
         return self._above(self.interval[0]) if self.beats_constant else 0.0
 
     @property
+    def found(self) -> bool:
+        """Whether it is clearly there, and large enough that a network would use it."""
+        return self.share >= FOUND and self.least_share > 0
+
+    @property
+    def of_events(self) -> bool:
+        """Whether most of what gain or colour tells goes with the events."""
+        return self.share_around is not None and self.share_around < _OWN * self.share
+
+    @property
     def share_around(self) -> float | None:
         """The same for the score without the transient core."""
         return None if self.around is None else self._above(self.around)
@@ -58,7 +79,10 @@ class Cue:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Cues:
-    """How well the target is read from single things in the signals, before any network: `print(cues)` says it in words."""
+    """How well the target is read from single things in the signals, before any network.
+
+    `print(cues)` says it in words, `to_html` writes a page with pictures.
+    """
 
     rows: tuple[Cue, ...]
     measure: Literal["R2", "balanced accuracy"]
@@ -101,6 +125,59 @@ class Cues:
             lines.append(line.rstrip())
         lines += self.sentences
         return "\n".join([*lines, *(f"Assumed: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: red if a nuisance tells the target and what is brief does not, amber if a nuisance does."""
+        rows = [
+            [
+                CALLED.get(row.name, row.name),
+                _told(row, row.score),
+                f"{row.interval[0]:.2f} to {row.interval[1]:.2f}",
+            ]
+            for row in self.rows
+        ]
+        nuisances = bool(self.shortcuts)
+        head = f"Cues in {self.trajectories} trajectories: " + (
+            "a nuisance alone tells the target" if nuisances else "no nuisance alone tells the target"
+        )
+        return finding(
+            head,
+            self.mark,
+            sentences=self.sentences,
+            parts=[table(["read from", self.measure, "95 % interval"], rows)],
+            notes=self.notes,
+        )
+
+    @property
+    def shortcuts(self) -> tuple[str, ...]:
+        """Names of the nuisances that tell the target, the strongest first; not of those that are the events' own."""
+        some = [row for row in self.rows if row.name in CUE_NUISANCES and row.found and not row.of_events]
+        return tuple(row.name for row in sorted(some, key=lambda row: -row.share))
+
+    @property
+    def mark(self) -> FindingMark:
+        """Red if a nuisance tells the target and what is brief does not, amber if a nuisance does, else green."""
+        brief = any(row.found for row in self.rows if row.name == "core")
+        return "good" if not self.shortcuts else "doubt" if brief else "bad"
+
+    @door
+    def to_html(self, path: str | Path, *, title: str = "Cues", intro: str = "") -> Path:
+        """Write the page: what tells the target, as bars, target x condition, and the numbers; return where it is.
+
+        One file that needs no server and no network. Needs the lab extra.
+
+        Args:
+            path: of the file, which ends in .html; a warning tells if one is replaced.
+            title: the heading.
+            intro: a text below the pictures; an empty line begins a paragraph.
+        """
+
+        def maker() -> Callable[[], str]:
+            from crest._cues.page import cues_page  # noqa: PLC0415
+
+            return partial(cues_page, self, title=title, intro=intro)
+
+        return write_page(path, maker)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

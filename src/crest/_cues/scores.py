@@ -10,7 +10,7 @@ from torch import Tensor
 from crest._base.rng import generator
 
 _INTERVAL = (0.025, 0.975)
-# Classes that a reader finds as likely as this are a draw: below it, rounding would say which. our choice: docs/choices.md#cues
+# Classes that a reader finds as likely as this are a draw: below it, rounding would say which. our choice: docs/evidence/choices.md#cues
 _DRAW = 1e-9
 # Draws at a time: a matrix of these and all trajectories is held.
 _BLOCK = 100

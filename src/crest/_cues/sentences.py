@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 
-from crest._cues.result import Cue
+from crest._cues.result import CUE_NUISANCES, FOUND, Cue
 from crest.exchange.ties import Tie
 
-# our choice: docs/choices.md#cues
-_FOUND = 0.1
-_OWN = 0.5
+# our choice: docs/evidence/choices.md#cues
 _SET = 0.5
-
-NUISANCES = ("offset", "drift", "tones", "gain", "colour")
+# Below this R2 readers do not fail by noise. For classes no score is below 0.
+_FAR = 0.5
 
 
 def told(rows: Sequence[Cue], tie: Tie | None, of: str) -> tuple[str, ...]:
@@ -22,12 +20,12 @@ def told(rows: Sequence[Cue], tie: Tie | None, of: str) -> tuple[str, ...]:
         of: what was left out, such as "12 groups".
     """
     by_name = {row.name: row for row in rows}
-    found = [by_name[name] for name in NUISANCES if _counts(by_name[name])]
-    own = [row for row in found if _is_the_events(row)]
+    found = [by_name[name] for name in CUE_NUISANCES if by_name[name].found]
+    own = [row for row in found if row.of_events]
     cues = [row for row in found if row not in own]
     words = [*_about_nuisances(cues), *map(_about_own, own)]
     words += _about_surroundings(by_name, cues)
-    words += [_about_unclear(row, of) for row in map(by_name.__getitem__, NUISANCES) if _is_unclear(row)]
+    words += [_about_unclear(row, of) for row in map(by_name.__getitem__, CUE_NUISANCES) if _is_unclear(row)]
     if not words:
         words = ["No nuisance alone explains the target."]
     words += _about_brief(by_name, found)
@@ -36,13 +34,8 @@ def told(rows: Sequence[Cue], tie: Tie | None, of: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _counts(row: Cue) -> bool:
-    """Whether a cue is clearly there, and large enough that a network would use it."""
-    return row.share >= _FOUND and row.least_share > 0
-
-
 def _is_unclear(row: Cue) -> bool:
-    return row.share >= _FOUND and row.least_share == 0
+    return row.share >= FOUND and row.least_share == 0
 
 
 def _about_unclear(row: Cue, of: str) -> str:
@@ -52,12 +45,6 @@ def _about_unclear(row: Cue, of: str) -> str:
         else "the squared error is not clearly below that of a constant"
     )
     return f"The {row.name} alone {_percent(row, 'may ')}, but {of} are too few to tell: {why}."
-
-
-def _is_the_events(row: Cue) -> bool:
-    """Whether most of what gain or colour tells goes with the events."""
-    around = row.share_around
-    return around is not None and around < _OWN * row.share
 
 
 def _percent(row: Cue, may: str = "") -> str:
@@ -89,7 +76,7 @@ def _about_nuisances(cues: Sequence[Cue]) -> list[str]:
 
 def _about_own(row: Cue) -> str:
     left = f"{row.around if row.chance else row.share_around:.0%}".replace("%", " %")
-    rest = left if (row.share_around or 0.0) >= _FOUND else "hardly anything"
+    rest = left if (row.share_around or 0.0) >= FOUND else "hardly anything"
     return (
         f"The {row.name} alone {_percent(row)}, but {rest} without the events. "
         f"It is mostly the {row.name} of the events themselves."
@@ -100,18 +87,22 @@ def _about_surroundings(rows: dict[str, Cue], cues: Sequence[Cue]) -> list[str]:
     """Only if all around the core together tell more than its named parts."""
     around = rows["surroundings"]
     best = max((row.share for row in cues), default=0.0)
-    if not _counts(around) or around.share < best + _FOUND:
+    if not around.found or around.share < best + FOUND:
         return []
     return [f'The surroundings of the events {_percent(around)}: invariant=("surroundings",) covers them.']
 
 
 def _about_brief(rows: dict[str, Cue], found: Sequence[Cue]) -> list[str]:
     core, all_of = rows["core"], rows["all"]
-    if not _counts(core):
+    if not core.found:
         words = ["What is brief alone explains hardly anything."]
     else:
         words = [f"What is brief alone {_percent(core)}."]
-    if not any(map(_counts, (core, all_of, *found))):
+    if not any(row.found for row in (core, all_of, *found)) and all_of.score < -_FAR:
+        words.append(
+            "Readers are far worse than a constant: what is left out is unlike the rest. This is no all-clear. More recordings may tell."
+        )
+    elif not any(row.found for row in (core, all_of, *found)):
         words.append(
             "All together explain too little to tell from chance. More recordings may tell; else check labels and units before you train "
             "a network."

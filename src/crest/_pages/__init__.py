@@ -1,4 +1,4 @@
-"""Pages of one HTML file each, which need no server and no network: what they share.
+"""Pages of one HTML file each, which need no server and no network, and model cards: what they share.
 
-Needs jinja2 and plotly, which the lab extra brings.
+The pages need jinja2 and plotly, which the lab extra brings; cards need neither.
 """

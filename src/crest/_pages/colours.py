@@ -32,6 +32,8 @@ COLOURS = {
     "quiet": "#8C8C8C",
     "theory": "#B5569A",
     "other": "#6E7F91",
+    "model_before": "#7A8794",
+    "model_after": "#0B6FB3",
 }
 """Colour keys of `Series` and `Mark`: one colour per meaning. Each has a contrast of three or more with both backgrounds
 of the page."""

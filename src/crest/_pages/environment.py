@@ -2,6 +2,7 @@
 
 import importlib.resources
 import json
+import lzma
 from typing import Any
 
 import jinja2
@@ -9,6 +10,7 @@ import markupsafe
 import plotly.graph_objects as go
 
 from crest._pages.colours import COLOURS
+from crest._pages.first import screen_names, with_code
 
 
 def page_environment() -> jinja2.Environment:
@@ -23,18 +25,20 @@ def page_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["data"] = _data
+    environment.filters |= {"data": _data, "with_code": with_code}
     environment.globals |= {
         "include": lambda name: _as_it_is(environment, name),
         "plotly": markupsafe.Markup(_plotly()),
         "colours": COLOURS,
+        **screen_names(),
     }
     return environment
 
 
 def _plotly() -> str:
     """The script of plotly with scatter and bars alone: Python's plotly has the whole one only, four times as large."""
-    return (importlib.resources.files("crest._pages") / "plotly" / "plotly-basic.min.js").read_text("utf-8")
+    packed = importlib.resources.files("crest._pages") / "plotly" / "plotly-basic.min.js.xz"
+    return lzma.decompress(packed.read_bytes()).decode()
 
 
 def _data(value: Any) -> markupsafe.Markup:

@@ -1,5 +1,6 @@
 """Plain values for the explorer's script: trajectories once each, and what every model makes of them."""
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from crest._pages.spectra import amplitude_spectrum, envelope_spectrum
 from crest.probes.traces import Trace, Traces
 
 _DIGITS = 5
@@ -30,16 +32,26 @@ class TracedModel:
 
 
 def explorer_system(
-    name: str, models: Sequence[TracedModel], *, per: str = "", unit: str = "", classes: Sequence[str] = ()
+    name: str,
+    models: Sequence[TracedModel],
+    *,
+    per: str = "",
+    unit: str = "",
+    classes: Sequence[str] = (),
+    names: Sequence[str] = (),
+    spectra: bool = False,
 ) -> dict[str, Any]:
     """One system of the explorer: signals and events belong to the trajectory, so they are there once.
 
     Args:
         name: as the reader sees it.
         models: they must hold the same trajectories, as far as they hold them.
-        per: what the sampling rate is per, such as "s"; "" where nobody knows.
-        unit: of labels and errors; "" where nobody knows.
-        classes: names of the classes that labels and answers number; none where they are numbers themselves.
+        per: what the sampling rate is per, such as "s"; "" if that is not known.
+        unit: of labels and errors; "" if it is not known.
+        classes: names of the classes that labels and predictions number; none if they are numbers themselves.
+        names: what trajectories are called, by their place in the split, such as a file and a time; else they have the names of
+            their traces, or are numbered.
+        spectra: whether spectra and envelope spectra are shown beside the signals.
     """
     trajectories: dict[tuple[str, int], Trace] = {}
     for model in models:
@@ -60,19 +72,40 @@ def explorer_system(
         "per": per,
         "unit": unit,
         "classes": list(classes),
-        "trajectories": [_trajectory(trace) for trace in trajectories.values()],
+        "trajectories": [
+            _trajectory(trace, names[trace.index] if names else trace.name)
+            | ({"spectra": _spectra(trace, models[0].traces.sample_rate)} if spectra else {})
+            for trace in trajectories.values()
+        ],
         "readouts": [_readout(model, trajectories) for model in models],
     }
 
 
-def _trajectory(trace: Trace) -> dict[str, Any]:
+def _trajectory(trace: Trace, name: str) -> dict[str, Any]:
     return {
+        "name": name,
         "split": trace.split,
         "index": trace.index,
         "y": _short(trace.y),
         "cue": _short(trace.cue),
         "signals": [[_drawn(value) for value in signal] for signal in trace.signals],
         "events": trace.events,
+    }
+
+
+def _spectra(trace: Trace, rate: float) -> dict[str, Any]:
+    """Spectrum and envelope spectrum of each channel: amplitudes, how far lines are apart, and which lines are drawn."""
+    found = {
+        "spectrum": [amplitude_spectrum(signal) for signal in trace.signals],
+        "envelope": [envelope_spectrum(signal) for signal in trace.signals],
+    }
+    return {
+        name: {
+            "width": _short(rate * of[0].width),
+            "channels": [_in_parts(one.amplitudes.tolist()) for one in of],
+            "places": [one.places.tolist() for one in of],
+        }
+        for name, of in found.items()
     }
 
 
@@ -112,13 +145,18 @@ def _short(value: float | None) -> float | None:
 
 
 def _in_parts(values: Sequence[float] | None) -> dict[str, Any] | None:
-    """Values as whole parts of the largest, None on padding; the script multiplies them again."""
+    """Values as whole parts of the largest, None on padding; the script multiplies them again.
+
+    If values repeat, as under a network with strides, each is there once, followed by how often it comes.
+    """
     if values is None:
         return None
     most = max((abs(value) for value in values if not math.isnan(value)), default=0.0)
     unit = most / _PARTS or 1.0
     parts = [None if math.isnan(value) else round(value / unit) for value in values]
-    return {"unit": float(f"{unit:.8g}"), "parts": parts}
+    runs = [part for value, run in itertools.groupby(parts) for part in (value, len(list(run)))]
+    packed = {"runs": runs} if len(runs) < len(parts) else {"parts": parts}
+    return {"unit": float(f"{unit:.8g}"), **packed}
 
 
 def _drawn(value: float) -> float | int | None:

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 
 from crest.exchange.ties import ENOUGH, Columns, Tie, condition_columns, decides, telling_tie, tie_of
+from crest.probes.outputs import Output, read_targets
 from crest.strangers.batch import Batch, require_in_order
 from crest.strangers.batch_forms import BatchForm, split_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionPair:
-    """Conditions of the trajectories to train on and of those to measure on, and the targets of the former."""
+    """Conditions of the trajectories to train on and of those to measure on, and the targets of the former as they came."""
 
     train: Columns
     held_out: Columns
@@ -62,6 +63,15 @@ class ConditionPair:
         kept, held = split_numbers(list(map(len, parts)), seed)
         return cls(train=_rows(columns, kept), held_out=_rows(columns, held), targets=targets[kept])
 
+    def reading(self, output: Output | None, several: bool | None) -> "ConditionPair":
+        """The same, with targets as `read_targets` reads them.
+
+        Args:
+            output: which output of the model is judged.
+            several: whether rows of 0 and 1 are several labels.
+        """
+        return replace(self, targets=read_targets(self.targets, output, several=several)[0])
+
     def ties(self, held_out: Batch) -> tuple[Tensor, Tie | None, list[str]]:
         """Weights of the training trajectories, the tie by which candidates are judged, and a note on how they are.
 
@@ -77,7 +87,7 @@ class ConditionPair:
             breaking = int(judged.breaking.sum())
             told = f"{what} tied in the held-out data {there}"
             if decides(judged):
-                told += f". {breaking} held-out trajectories break the tie: {evenly}."
+                told += f". {_that_break(breaking)} the tie: {evenly}."
                 return tie.even_weights, judged, [told]
         elif tie.tied:
             breaking = self._breaking(held_out.targets)
@@ -86,15 +96,15 @@ class ConditionPair:
                 return tie.even_weights, judged, [f"{told}: {evenly} there."]
         else:
             told = f"{what} not tied, neither in training (Cramér's V {tie.strength:.2f}) nor in the held-out data {there}"
-            return tie.even_weights, None, [f"{told}: candidates are judged by the exchange."]
-        why = f"{told}, but {breaking} held-out trajectories break the tie, fewer than {ENOUGH}"
-        return tie.even_weights, None, [f"{why}: candidates are judged by the exchange."]
+            return tie.even_weights, None, [f"{told}: candidates are judged by the exchange test."]
+        why = f"{told}, but {_that_break(breaking)} the tie, fewer than {ENOUGH}"
+        return tie.even_weights, None, [f"{why}: candidates are judged by the exchange test."]
 
     def _breaking(self, targets: Tensor) -> int:
         """How many held-out trajectories have a target that is rare in training under their condition."""
         first = len(self.targets)
         joined = {name: [*column, *self.held_out[name]] for name, column in self.train.items()}
-        both = tie_of(torch.cat([self.targets.flatten(), targets.flatten()]), joined)
+        both = tie_of(torch.cat([self.targets, targets]), joined)
         counts = replace(both, rows=both.rows[:first], columns=both.columns[:first]).counts.double()
         # As in `Tie.breaking`: less than half as often as by chance.
         rare = counts < counts.sum(1, keepdim=True) * counts.sum(0, keepdim=True) / counts.sum() / 2
@@ -109,3 +119,8 @@ def _targets(batch: Any, form: BatchForm) -> Tensor:
 
 def _rows(columns: Columns, numbers: Tensor) -> Columns:
     return {name: [column[number] for number in numbers.tolist()] for name, column in columns.items()}
+
+
+def _that_break(count: int) -> str:
+    """How many held-out trajectories break, in words."""
+    return "1 held-out trajectory breaks" if count == 1 else f"{count} held-out trajectories break"

@@ -1,6 +1,6 @@
-"""What is measured of every candidate: its ID error, its exchange test, and its error in the field where labels are given."""
+"""What is measured of every candidate: its ID error, its exchange test, and its error in the field if labels are given."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from torch import Tensor, nn
 
@@ -11,7 +11,8 @@ from crest.exchange.settings import ExchangeSettings
 from crest.exchange.ties import Tie, even_constant, even_error
 from crest.probes.asking import quietly, require_repeatable
 from crest.probes.batches import batches_of, in_batches
-from crest.probes.errors import ErrorOf
+from crest.probes.errors import ErrorOf, label_threshold, settled_error
+from crest.probes.outputs import ChosenOutput
 from crest.strangers.batch import Batch
 from crest.strangers.model import StrangerModel
 
@@ -30,6 +31,18 @@ class Yardstick:
     """How the exchange test is done, the same for all candidates."""
     tie: Tie | None = None
     """Target x condition of the held-out trajectories, if conditions are known and enough of these break the tie."""
+    choice: ChosenOutput = field(default_factory=ChosenOutput)
+    """Which output of the models is judged."""
+
+    def settled(self, model: nn.Module) -> "Yardstick":
+        """The same, with the threshold that the predictions of the given model tell if there are labels: one for all candidates."""
+        targets = self.validation.targets
+        if targets is None or not (self.validation.label or targets.ndim > 1):
+            return self
+        found = self.predictions(model, self.validation)
+        if self.validation.label:
+            return replace(self, choice=replace(self.choice, threshold=label_threshold(found)))
+        return replace(self, error=settled_error(self.error, found, targets))
 
     def predictions(self, model: nn.Module, data: Batch) -> Tensor:
         """The model's predictions (N,), (N, 1) or (N, K), finite, on the CPU."""
@@ -71,13 +84,10 @@ class Yardstick:
                 exchange=self.exchange,
             )
 
+    def other_error(self, model: nn.Module, kind: str) -> float | None:
+        """The model's error with whole backgrounds of this kind exchanged: a separation that it was not trained with."""
+        other = replace(self, exchange=replace(self.exchange, kind=kind, what="background"))
+        return other.tested(model).exchanged_error
+
     def _function(self, model: nn.Module) -> StrangerModel:
-        return StrangerModel(model, self.channels_first, _tensor)
-
-
-def _tensor(answer: object) -> Tensor:
-    if not isinstance(answer, Tensor):
-        raise ValueError(
-            f"model must return a tensor, got {type(answer).__name__}: wrap it in a module that does"
-        )
-    return answer
+        return StrangerModel(model, self.channels_first, self.choice)

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from crest._base.extras import missing_extra
 from crest._base.files import whole_file
 from crest._repair.structure import Structure
 
@@ -36,12 +37,21 @@ def save_weights(folder: Path, model: nn.Module, structure: Structure, numbers: 
         file.write((json.dumps(numbers, indent=2, allow_nan=False) + "\n").encode())
 
 
-def load_weights(folder: Path, model: nn.Module, fronts: Mapping[str, nn.Module] | None = None) -> nn.Module:
-    """A copy of the model, built as the file says and with its weights, in evaluation mode."""
-    safetensors = _safetensors()
+def load_weights(
+    folder: Path, model: nn.Module, fronts: Mapping[str, nn.Module] | None = None
+) -> tuple[nn.Module, Structure]:
+    """A copy of the model, built as the file says and with its weights, in evaluation mode; and how it was built."""
     path = folder / WEIGHTS
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist: Repaired.save writes it")
+    return built_as_saved(path, model, fronts)
+
+
+def built_as_saved(
+    path: Path, model: nn.Module, fronts: Mapping[str, nn.Module] | None = None
+) -> tuple[nn.Module, Structure]:
+    """The same from the file with the weights, whatever its name."""
+    safetensors = _safetensors()
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             about = file.metadata() or {}
@@ -55,7 +65,17 @@ def load_weights(folder: Path, model: nn.Module, fronts: Mapping[str, nn.Module]
     except RuntimeError as error:
         words = " ".join(str(error).split())
         raise ValueError(f"model must have the build of the one that was repaired: {words}") from error
-    return built.eval()
+    return built.eval(), structure
+
+
+def is_repaired(path: Path) -> bool:
+    """Whether a file of weights is one that `save_weights` wrote; no file, or another, is not."""
+    safetensors = _safetensors()
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return "structure" in (file.metadata() or {})
+    except (safetensors.SafetensorError, OSError):
+        return False
 
 
 def finite(value: Any) -> Any:
@@ -77,7 +97,5 @@ def _safetensors() -> Any:
         import safetensors  # noqa: PLC0415
         import safetensors.torch  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError(
-            "saving a repaired model needs safetensors: pip install 'crest-readout[lab]'"
-        ) from error
+        raise ImportError(missing_extra("saving a repaired model", "safetensors", "lab")) from error
     return safetensors

@@ -46,7 +46,7 @@ class Structure:
     stride: int = 1
     """Input steps for each step of the features, in which CREST's constants count."""
     interface: Interface | None = None
-    """Between which layers CREST stands, where a line of `forward` pooled."""
+    """Between which layers CREST stands, if a line of `forward` pooled."""
 
     def build(self, model: nn.Module, fronts: Mapping[str, nn.Module] | None = None) -> nn.Module:
         """The model, built so; it is changed in place.

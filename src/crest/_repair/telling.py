@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 
+from crest._base.extras import missing_extra
+
 Event: TypeAlias = Literal["given", "begun", "done"]
 """The model as it was given is measured, a candidate begins, or it has ended, well or not."""
 Say: TypeAlias = Callable[[Event, str, str], object]
@@ -65,7 +67,7 @@ def _progress() -> Any:
     try:
         from rich import progress  # noqa: PLC0415
     except ImportError as missing:
-        raise ImportError("tell=True needs rich: pip install 'crest-readout[lab]'") from missing
+        raise ImportError(missing_extra("tell=True", "rich", "lab")) from missing
     return progress
 
 

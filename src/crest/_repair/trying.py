@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from crest._base.extras import missing_extra
 from crest._base.rng import set_torch_settings, torch_settings
 from crest._repair.measuring import Yardstick
 from crest._repair.telling import Say
@@ -27,7 +28,7 @@ _LOOKS = 0.5
 """Seconds between two looks of a process at its parent."""
 _IN_FRONT = (
     ". The front is a wrapper around the model, crest.remedies.WithFront: fit must take any module, and for a "
-    "LightningModule the network inside is what to repair (docs/repair.md)"
+    "LightningModule the network inside is what to repair (docs/user/repair.md)"
 )
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -192,7 +193,7 @@ def _side_by_side(
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     yield running.pop(future), _sent_back(future)
         finally:
-            # Whoever stops early does not wait for candidates that are still trained.
+            # A caller that stops early does not wait for candidates that are still trained.
             pool.shutdown(kill_workers=bool(running))
 
 
@@ -241,5 +242,5 @@ def _joblib() -> Any:
     try:
         import joblib.parallel  # noqa: PLC0415
     except ImportError as missing:
-        raise ImportError("jobs above 1 needs joblib: pip install 'crest-readout[sklearn]'") from missing
+        raise ImportError(missing_extra("jobs= above 1", "joblib", "sklearn")) from missing
     return joblib

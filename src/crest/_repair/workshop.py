@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+import torch
 from torch import Tensor, nn
 
 from crest._base.rng import scope, seeded, torch_generator, undisturbed
@@ -29,10 +30,10 @@ _NO_POOLING = (
     "of `forward` pools, with pooling=."
 )
 _NO_HEAD = (
-    "No linear layer that reads the pooled vector as it is was found: name it with pooling=(layer, head)."
+    "No linear layer was found that reads the pooled vector directly. Pass pooling=(layer, head) to name it."
 )
-_NO_FIT = "It needs training: give your own as fit=."
-_NO_CONDITIONS = "It needs the operating condition of each training trajectory: conditions=."
+_NO_FIT = "It needs training: pass your training function as fit=."
+_NO_CONDITIONS = "It needs the operating condition of each training trajectory: pass conditions=."
 
 
 class FitResultError(ValueError):
@@ -53,13 +54,38 @@ class TriedModel:
     """What re-anchoring reported."""
 
 
-def measured(model: nn.Module, yardstick: Yardstick, started: float) -> MeasuredModel:
+def head_targets(targets: Tensor | None, judged: Batch) -> Tensor | None:
+    """What a linear head should give: one-hot classes as their numbers, and 1 or -1 for a label that is there or not.
+
+    Args:
+        targets: of training trajectories, as they came.
+        judged: the held-out trajectories, whose targets tell what those of several columns are.
+
+    Example:
+        >>> import torch
+        >>> classes, labels = Batch(torch.zeros(2, 5, 1), torch.ones(2)), Batch(torch.zeros(2, 5, 1), torch.ones(2, 2))
+        >>> head_targets(torch.tensor([[0, 1]]), classes), head_targets(torch.tensor([[0, 1]]), labels)
+        (tensor([1]), tensor([[-1.,  1.]]))
+    """
+    if targets is None or targets.ndim < 2 or targets.shape[1] == 1 or judged.targets is None:
+        return targets
+    if judged.label or judged.targets.ndim > 1:
+        # A label is predicted from a logit of 0 on, behind a sigmoid too.
+        return 2 * targets.to(torch.get_default_dtype()) - 1
+    # A column that was chosen of numbers leaves the head as many outputs as it has.
+    return targets.to(torch.int64).argmax(1) if bool(((targets == 0) | (targets == 1)).all()) else targets
+
+
+def measured(
+    model: nn.Module, yardstick: Yardstick, started: float, judged_on: str | None = None
+) -> MeasuredModel:
     """The candidate's numbers, but for the field.
 
     Args:
         model: the candidate.
         yardstick: how to measure.
         started: when its making began, by `time.perf_counter`.
+        judged_on: the other separation by which it is judged too, as `Remedy.judged_on` has it.
     """
     id_error, exchange = yardstick.error_on(model, yardstick.validation), yardstick.tested(model)
     even_error, even_constant = yardstick.even_errors(model)
@@ -68,6 +94,7 @@ def measured(model: nn.Module, yardstick: Yardstick, started: float) -> Measured
         exchange=exchange,
         even_error=even_error,
         even_constant=even_constant,
+        other_error=None if judged_on is None else yardstick.other_error(model, judged_on),
         seconds=time.perf_counter() - started,
     )
 
@@ -99,7 +126,7 @@ class Workshop:
     fit: Fit | None = None
     """The user's training."""
     most: int = 4096
-    """How many trajectories are read of batches that do not tell how many they are, where all of them are read."""
+    """At most this many trajectories are read of batches that do not tell how many they are."""
     weights: Tensor | None = None
     """Of each training trajectory, with which every pair of target and condition comes equally often; None without conditions."""
     stride: int = field(default=1, init=False)
@@ -163,11 +190,11 @@ class Workshop:
             fronts = {} if remedy.front is None else {front: self._front(remedy.front)}
             model = self._trained(structure.build(model, fronts), remedy)
         else:
-            found = self._reanchored(model)
+            found = self._reanchored(model, yardstick.validation)
             structure = self._structure(remedy, budget=found.budget)
         model.zero_grad(set_to_none=True)
         model.eval()
-        row = measured(model, yardstick, started)
+        row = measured(model, yardstick, started, remedy.judged_on)
         return TriedModel(model=model, row=row, structure=structure, reanchored=found)
 
     def _front(self, maker: FrontMaker) -> nn.Module:
@@ -243,15 +270,21 @@ class Workshop:
         # It may be a model that the user holds: what is done with a candidate is done to a copy.
         return returned if returned is model else copy.deepcopy(returned)
 
-    def _reanchored(self, model: nn.Module) -> Reanchored:
-        """The report of re-anchoring, which changes the model."""
+    def _reanchored(self, model: nn.Module, judged: Batch) -> Reanchored:
+        """The report of re-anchoring, which changes the model.
+
+        Args:
+            model: a copy of the trained model.
+            judged: the held-out trajectories, which tell what targets of several columns are.
+        """
         place = self.pooling if self.interface is None else replace(self.interface, head=self.head or "")
         if place is None or self.head is None:
             raise ValueError("pooling and head must be known for re-anchoring")
 
         def as_tuple(batch: Any) -> tuple[Any, ...]:
             found = self.form.parts(batch, "train_batches")
-            return tuple(part for part in (found.inputs, found.targets, found.mask) if part is not None)
+            targets = head_targets(found.targets, judged)
+            return tuple(part for part in (found.inputs, targets, found.mask) if part is not None)
 
         return reanchor(
             model,

@@ -16,7 +16,7 @@ from crest.background.transience import (
     transience_profile,
 )
 
-# our choice: docs/choices.md#backgrounds
+# our choice: docs/evidence/choices.md#backgrounds
 BUDGET = 0.25
 _DILATION = 2
 

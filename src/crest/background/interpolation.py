@@ -5,11 +5,11 @@ from torch import Tensor
 
 from crest._base.arrays import StepMask, at_least_float32, valid_steps
 from crest._base.doors import door
-from crest._base.tensors import as_flags, as_signals, require_finite
+from crest._base.tensors import as_flags, as_signals, require_signals
 
 
 def nearest_valid(mask: StepMask) -> Tensor:
-    """The valid step that is nearest to each step (B, T), the earlier of two; any step where none is valid.
+    """The valid step that is nearest to each step (B, T), the earlier of two; any step if none is valid.
 
     Example:
         >>> nearest_valid(torch.tensor([[False, True, False, False, True]]))
@@ -51,7 +51,7 @@ def interpolate_out(inputs: Tensor, remove_mask: Tensor, mask: Tensor | None = N
     valid = valid_steps(given, inputs[..., 0])
     removed = as_flags("remove_mask", remove_mask, inputs) & valid
     kept = valid & ~removed
-    require_finite("inputs", inputs, torch.where(kept.any(1, keepdim=True), kept, valid))
+    require_signals("inputs", inputs, torch.where(kept.any(1, keepdim=True), kept, valid))
     return interpolated(inputs, removed, valid)
 
 

@@ -12,11 +12,11 @@ from crest._base.tensors import as_signals
 from crest.background.slow import SIGMA
 from crest.background.spectrum import loudest_tone, window_time
 
-# The model. Our choice: docs/choices.md#periodic
+# The model. Our choice: docs/evidence/choices.md#periodic
 _ORDERS = 6
 _SLOW = 8
 _LEAST_STEPS = 64
-# The fit. Our choice: docs/choices.md#robust-fit
+# The fit. Our choice: docs/evidence/choices.md#robust-fit
 _TUKEY = 4.685
 _FLOOR = 1e-3
 _ROUNDS = 8
@@ -26,7 +26,7 @@ _RELEVANCE = 4
 _CHUNK = 1 << 22
 
 _TINY = torch.finfo(torch.float64).tiny
-# The normal deviation over the median of sizes.
+# Of normal numbers: their standard deviation over the median of their sizes.
 _NORMAL = 1.4826
 
 
@@ -111,7 +111,7 @@ class _Model(NamedTuple):
     rows: Tensor  # (N,) where the series stand in their chunk
     values: Tensor  # (N, T)
     valid: Tensor  # (N, T)
-    floor: Tensor  # (N, 1) the deviation below which nothing is resolved
+    floor: Tensor  # (N, 1) the standard deviation below which nothing is resolved
     phase: Tensor  # (N, P, K) coefficients of the polynomials
     residual: Tensor  # (N, T) what neither tones nor slow waves explain
     deviation: Tensor  # (N, 1) of the residual, whatever its outliers
@@ -155,7 +155,7 @@ def _tones_of_chunk(series: Tensor, valid: Tensor, shapes: _Shapes, tones: int) 
 
 
 def _columns(tones: int) -> int:
-    """How many terms a model with so many tones has."""
+    """How many terms a model with this many tones has."""
     return _SLOW + 2 * _ORDERS * tones
 
 
@@ -237,7 +237,7 @@ def _design(phase: Tensor, shapes: _Shapes) -> Tensor:
 def _coefficients(design: Tensor, model: _Model, relevance: int) -> Tensor:
     """Weighted least squares in which terms that do not stand out of the noise shrink away.
 
-    Each term has a prior deviation of its own. It is the series' reach, 1, at first, and then what MacKay's rule of
+    Each term has a prior standard deviation of its own. It is the series' reach, 1, at first, and then what MacKay's rule of
     automatic relevance determination makes of it, `relevance` times. Slow waves keep theirs.
     """
     weighted = design * _weights(model).unsqueeze(1)
@@ -256,7 +256,7 @@ def _coefficients(design: Tensor, model: _Model, relevance: int) -> Tensor:
 
 
 def _deviation(residual: Tensor, valid: Tensor, floor: Tensor) -> Tensor:
-    """The deviation (N, 1) of normal noise whose sizes have the residual's median."""
+    """The standard deviation (N, 1) of normal noise whose sizes have the residual's median."""
     size = torch.where(valid, residual.abs(), torch.nan)
     return (_NORMAL * size.nanmedian(1, keepdim=True).values).maximum(floor)
 
@@ -268,7 +268,7 @@ def _weights(model: _Model) -> Tensor:
 
 
 def _loss(model: _Model, scale: _Model) -> Tensor:
-    """Tukey's loss (N,) of what a model leaves, at the deviation of another."""
+    """Tukey's loss (N,) of what a model leaves, in standard deviations of what another leaves."""
     far = (model.residual / (_TUKEY * scale.deviation)).square().clamp(max=1)
     return (1 - (1 - far) ** 3).sum(1)
 

@@ -86,7 +86,7 @@ def split(signals: Features, kind: str, mask: StepFlags | None = None, *, sigma:
             with the most transient steps interpolated out), "periodic" (tones and their harmonics, which may drift),
             "tones" (steady tones, many times faster; neither has gradients), or several joined by "+": each is taken off what the one before it left.
         mask: valid steps (B, T).
-        sigma: deviation of the Gaussian in steps, where the kind has one.
+        sigma: standard deviation of the Gaussian in steps, for kinds that have one.
 
     Example:
         >>> parts = split(torch.tensor([[[1.0], [2.0], [6.0]]]), "level")

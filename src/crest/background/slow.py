@@ -13,12 +13,12 @@ from crest._base.doors import door
 from crest._base.tensors import as_signals
 
 SIGMA = 6.0
-"""How slow the background is unless somebody says otherwise: the deviation of the Gaussian, in steps.
+"""How slow the background is by default: the standard deviation of the Gaussian, in steps.
 
-Our choice: docs/choices.md#sigma
+Our choice: docs/evidence/choices.md#sigma
 """
 
-# our choice: docs/choices.md#ends-of-a-trajectory
+# our choice: docs/evidence/choices.md#ends-of-a-trajectory
 _REACH = 6.0
 # Steps to which a traced graph keeps its kernel, however short a trajectory is: to ask for its length would fix an axis.
 _TRACED_REACH = 2**16
@@ -53,7 +53,7 @@ def low_pass(features: Features, mask: StepFlags | None = None, *, sigma: float)
     """LP_sigma: the slow background of each channel, a Gaussian low-pass along time.
 
     At each step the average of the valid steps around it with Gaussian weights of standard deviation `sigma`
-    steps; where that is much longer than the trajectory, its mean. Nothing wraps around and padding has no weight, so a constant comes back as itself up to the ends.
+    steps; if that is much longer than the trajectory, its mean. Nothing wraps around and padding has no weight, so a constant comes back as itself up to the ends.
     The convolution runs in the real Fourier domain, and as a plain convolution in exported graphs. In float32
     at least; 0 on padding.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# our choice: docs/choices.md#tones
+# our choice: docs/evidence/choices.md#tones
 _LEAST_PERIODS = 4
 _LOUDER = 30.0
 _SHARE = 1e-5

@@ -13,11 +13,11 @@ from crest._base.tensors import as_signals
 from crest.background.slow import SIGMA
 from crest.background.spectrum import loudest_tone
 
-# our choice: docs/choices.md#steady-tones
+# our choice: docs/evidence/choices.md#steady-tones
 _LEAST_STEPS = 64
 _ROUNDS = 4
 _UNSTEADY = 0.25
-# As in the flexible fit. our choice: docs/choices.md#robust-fit
+# As in the flexible fit. our choice: docs/evidence/choices.md#robust-fit
 _TUKEY = 4.685
 _NORMAL = 1.4826
 _RIDGE = 1e-9

@@ -19,35 +19,35 @@ from crest.background.slow import SIGMA, Background, slow_background
 RESIDUAL_GUARD = 1e-12
 """Guard of the division by a sum of residuals.
 
-Our choice: docs/choices.md#delta
+Our choice: docs/evidence/choices.md#delta
 """
 
 RESIDUAL_FLOOR = 1e-5
 """Residuals below this share of the channel's reach are none.
 
-Our choice: docs/choices.md#ties-masks-and-the-empty-rest
+Our choice: docs/evidence/choices.md#ties-masks-and-the-empty-rest
 """
 
 # A budget such as 0.1 of 500 steps lands a rounding error above a whole number: it must not cost a step.
-# our choice: docs/choices.md#ties-masks-and-the-empty-rest
+# our choice: docs/evidence/choices.md#ties-masks-and-the-empty-rest
 _ROUNDING = 1e-5
 
 RANKING_TIE = 1e-5
 """Steps that are closer than this share of the largest are tied.
 
-Our choice: docs/choices.md#ties-masks-and-the-empty-rest
+Our choice: docs/evidence/choices.md#ties-masks-and-the-empty-rest
 """
 
 # In units of a dtype's resolution: what convolutions leave as rounding of residuals, which are in units of the reach.
-# our choice: docs/choices.md#ties-masks-and-the-empty-rest
-_RESOLVED = 4
+# our choice: docs/evidence/choices.md#ties-masks-and-the-empty-rest
+_RESOLVED = 16
 
 
 def residual_resolution(dtype: torch.dtype) -> float:
     """Residuals, in units of the channel's reach, that are closer than this are tied: rounding would tell them apart.
 
     Example:
-        >>> residual_resolution(torch.float32) < 1e-6
+        >>> residual_resolution(torch.float32) < 2e-6
         True
     """
     return _RESOLVED * torch.finfo(dtype).eps
@@ -57,7 +57,7 @@ def from_first_step(features: Features, mask: StepMask | None = None) -> tuple[F
     """Features less each channel's first valid step, and that step (B, D); padding becomes 0.
 
     Residuals and contrasts do not change, but a constant becomes exactly zero instead of rounding noise. The
-    first step is detached: where it is taken off and added again, its gradients cancel.
+    first step is detached: when it is taken off and added again, its gradients cancel.
 
     Example:
         >>> from_first_step(torch.tensor([[[0.1], [0.1], [0.3]]]))[0].flatten()

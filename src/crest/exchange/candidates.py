@@ -35,12 +35,15 @@ class Candidate:
     """Error averaged evenly over the pairs of target and condition that there are, if that is known: then it decides."""
     even_constant: float | None = field(default=None, kw_only=True)
     """The same error of a constant prediction: the even error must be below it. Not compared if it is not known."""
+    other_error: float | None = field(default=None, kw_only=True)
+    """Error with backgrounds of another separation exchanged, for a candidate that was trained with the separation of its
+    exchange test: it is judged by the larger of the two."""
     held_out: float | None = field(default=None, kw_only=True)
     """Error of leave-one-condition-out training, if you measured it: shown, and no part of the rule."""
 
     def __post_init__(self) -> None:
         require("id_error", self.id_error, "be 0 or more")
-        for name in ("held_out", "even_error", "even_constant"):
+        for name in ("held_out", "even_error", "even_constant", "other_error"):
             if getattr(self, name) is not None:
                 require(name, getattr(self, name), "be 0 or more")
         if self.exchange is not None and not isinstance(self.exchange, Exchange):
@@ -64,11 +67,18 @@ class JudgedCandidate:
     reason: str
     """Why it was chosen, or was not."""
     even_error: float | None = None
-    """Its error averaged evenly over target x condition, where enough trajectories break their tie."""
+    """Its error averaged evenly over target x condition, if enough trajectories break their tie."""
     held_out: float | None = None
     """As given with the candidate."""
     condition_errors: Mapping[Hashable, float] | None = None
-    """Its error under each condition, where conditions and targets were given."""
+    """Its error under each condition, if conditions and targets were given."""
+    other_error: float | None = None
+    """Its error with backgrounds of another separation exchanged, if it was given."""
+
+    @property
+    def expected_error(self) -> float | None:
+        """The error by which it is judged without conditions: the larger one of its exchange test and of another separation."""
+        return larger_error(self.exchange.expected_error, self.other_error)
 
     @property
     def worst_condition(self) -> Hashable | None:
@@ -88,7 +98,7 @@ class Choice:
     """The candidate that the rule takes, why, and what it knew of each."""
 
     name: str | None
-    """The chosen candidate; None where the rule cannot tell."""
+    """The chosen candidate; None if the rule cannot tell."""
     reason: str
     """Why this one, or why none."""
     by: Criterion
@@ -106,7 +116,7 @@ class Choice:
         table = {
             "candidate": list(self.candidates),
             "ID error": [f"{one.id_error:.3g}" for one in judged],
-            "expected error": [f"{one.exchange.expected_error:.3g}" for one in judged],
+            "expected error": [f"{one.expected_error:.3g}" for one in judged],
             "transient share": [f"{one.exchange.transient:.2f}" for one in judged],
         }
         if any(one.even_error is not None for one in judged):
@@ -119,6 +129,16 @@ class Choice:
             table["held out"] = ["" if one.held_out is None else f"{one.held_out:.3g}" for one in judged]
         table["reason"] = [one.reason for one in judged]
         return "\n".join([*head, *_lines(table)])
+
+
+def larger_error(expected: float | None, other: float | None) -> float | None:
+    """The expected error of a candidate that another separation may have tested too; None if it was tested without targets.
+
+    Example:
+        >>> larger_error(0.2, 0.5), larger_error(0.2, None), larger_error(None, None)
+        (0.5, 0.2, None)
+    """
+    return expected if other is None or expected is None else max(expected, other)
 
 
 def _lines(table: Mapping[str, list[str]]) -> list[str]:

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from crest._base.doors import door_leaving
-from crest._base.tensors import as_mask, as_per_trajectory, require_finite, require_series
+from crest._base.tensors import as_mask, as_targets, require_finite, require_series, require_signals
 from crest.exchange.ties import condition_names
 from crest.probes.asking import quietly
 from crest.probes.batches import BATCH, batches_of, in_batches
-from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.errors import ErrorOf, rmse_or_error_rate, settled_error
+from crest.probes.outputs import read_targets
 
 
 def errors_by_condition(
@@ -29,9 +30,9 @@ def errors_by_condition(
     """The function's error on the trajectories of each condition, in the order in which conditions first appear.
 
     Args:
-        function: from (B, T, C) to (B,), (B, 1) or logits (B, K); called with the mask too where one is given.
+        function: from (B, T, C) to (B,), (B, 1) or logits (B, K); called with the mask too if one is given.
         inputs: (N, T, C).
-        targets: (N,).
+        targets: (N,), or one-hot classes or several labels (N, K).
         conditions: (N,), anything that names the condition of each trajectory.
         mask: (N, T), True where a step is valid.
         error: from predictions and targets to one number.
@@ -44,7 +45,7 @@ def errors_by_condition(
     """
     (x, wanted, *valid), names = _checked(inputs, targets, conditions, mask)
     found = predictions_of(function, x, *valid, batch_size=batch_size)
-    return errors_by_name(found, wanted, names, error)
+    return errors_by_name(found, read_targets(wanted)[0], names, error)
 
 
 def predictions_of(
@@ -63,11 +64,18 @@ def errors_by_name(
 ) -> dict[Hashable, float]:
     """The error of the predictions under each name, in the order in which names first appear.
 
+    Args:
+        predictions: of all trajectories, which together tell from where on a label is there.
+        targets: as `read_targets` reads them.
+        names: of each trajectory.
+        error: from predictions and targets to one number.
+
     Example:
         >>> errors_by_name(torch.tensor([1.0, 2.0]), torch.zeros(2), ["a", "b"], rmse_or_error_rate)
         {'a': 1.0, 'b': 2.0}
     """
     wanted = targets.cpu()
+    error = settled_error(error, predictions, wanted)
     return {name: float(error(predictions[of], wanted[of])) for name, of in _rows_by_name(names).items()}
 
 
@@ -87,13 +95,13 @@ def leave_one_condition_out(
     hand as one condition differs from the others.
 
     Args:
-        fit: from inputs and targets (and the mask, where one is given) to a function from inputs (and mask) to
+        fit: from inputs and targets (and the mask, if one is given) to a function from inputs (and mask) to
             predictions (B,), (B, 1) or logits (B, K). Whatever trains will do.
         inputs: (N, T, C).
-        targets: (N,).
+        targets: (N,), or one-hot classes or several labels (N, K); `fit` gets them as they are.
         conditions: (N,), anything that names the condition of each trajectory; two conditions or more.
         mask: (N, T), True where a step is valid.
-        error: from predictions and targets to one number. Unless given, the root mean square error, and for logits the
+        error: from predictions and targets to one number. By default the root mean square error, and for logits the
             share of wrong classes.
 
     Example:
@@ -104,6 +112,8 @@ def leave_one_condition_out(
         {1: 3.0, 2: 3.0}
     """
     tensors, names = _checked(inputs, targets, conditions, mask)
+    # On all of them: the rows of one condition may look one-hot where others do not.
+    wanted = read_targets(tensors[1])[0]
     rows = _rows_by_name(names)
     if len(rows) < 2:
         raise ValueError(f"conditions must be two or more to leave one out, got {next(iter(rows))!r} alone")
@@ -115,8 +125,9 @@ def leave_one_condition_out(
         function = fit(*(tensor[kept] for tensor in tensors))
         if not callable(function):
             raise ValueError(f"fit must return a function that predicts, got {type(function).__name__}")
-        x, y, *valid = (tensor[left_out] for tensor in tensors)
-        errors |= errors_by_condition(function, x, y, [name] * len(y), *valid, error=error)
+        x, _, *valid = (tensor[left_out] for tensor in tensors)
+        found = predictions_of(function, x, *valid)
+        errors |= errors_by_name(found, wanted[left_out], [name] * len(x), error)
     return errors
 
 
@@ -126,8 +137,8 @@ def _checked(
     """Inputs, targets and mask, if there is one; and the condition of each trajectory."""
     require_series("inputs", inputs, "(N, T, C)")
     valid = as_mask(mask, inputs)
-    require_finite("inputs", inputs, valid)
-    wanted = as_per_trajectory("targets must be", targets, len(inputs))
+    require_signals("inputs", inputs, valid)
+    wanted = as_targets("targets must be", targets, len(inputs))
     require_finite("targets", wanted)
     names = condition_names(conditions, len(inputs))
     return [inputs, wanted] if valid is None else [inputs, wanted, valid], names

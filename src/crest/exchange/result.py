@@ -2,26 +2,45 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
+from torch import Tensor
+
+from crest._base.fragment import FindingMark, IntervalBar, bars, finding
 from crest.exchange.sensitivity import Interval, Sensitivity
 
 AuditVerdict: TypeAlias = Literal["events", "background", "unclear"]
 """What the prediction of a model follows."""
+VERDICT_MARKS: dict[AuditVerdict, FindingMark] = {"events": "good", "unclear": "doubt", "background": "bad"}
+"""How a verdict is coloured."""
 
-# our choice: docs/choices.md#audit
+# our choice: docs/evidence/choices.md#audit
 FOLLOWS = 0.8
 MOSTLY = 0.5
 MOVES = 0.4
-"""From here on, in deviations of the predictions, declared nuisances move a prediction. Our choice: docs/choices.md#sensitivity"""
+"""From here on declared nuisances move a prediction; in standard deviations of the predictions. Our choice: docs/evidence/choices.md#sensitivity"""
 FELT = 0.2
-"""From here on a nuisance is named among those that move a prediction. Our choice: docs/choices.md#sensitivity"""
+"""From here on a nuisance is named among those that move a prediction. Our choice: docs/evidence/choices.md#sensitivity"""
 
-# our choice: docs/choices.md#learnt
+# our choice: docs/evidence/choices.md#learnt
 LEARNT = 0.8
-# From here on it errs more than a constant answer does by chance. our choice: docs/choices.md#learnt
+# From here on it errs more than a constant prediction does by chance. our choice: docs/evidence/choices.md#learnt
 _WORSE = 1.1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PredictionPairs:
+    """The prediction for each trajectory on its own signal, and on that signal with what was declared taken from another one."""
+
+    rows: Tensor
+    """(N,), the place of each trajectory among the inputs."""
+    own: Tensor
+    """(N,), (N, 1) or (N, K), on the signals as they are."""
+    exchanged: Tensor
+    """The same on the exchanged signals."""
+    targets: Tensor | None
+    """(N,) or (N, L); None without targets."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -69,16 +88,18 @@ class Exchange:
     what: str = "background"
     """What of a background was exchanged: all of it, or its spectrum."""
     constant_error: float | None = None
-    """Error of the best answer that is the same for all, the mean target or the most frequent class; None without targets."""
+    """Error of the best prediction that is the same for all, the mean target or the most frequent class; None without targets."""
     nuisances: Mapping[str, Sensitivity] = field(default_factory=dict)
     """What the exchange of each nuisance that the signals have does to the predictions, by name."""
     together: Sensitivity | None = None
-    """The same for the declared ones at once; None where that was not measured."""
+    """The same for the declared ones at once; None if that was not measured."""
     invariant: tuple[str, ...] = ()
     """The declared ones: what the prediction must not depend on."""
     exchanged_error: float | None = None
     """Error of the predictions on backgrounds of others against the target of the transient's trajectory; None without
     targets."""
+    predictions: PredictionPairs | None = field(default=None, compare=False)
+    """Predictions for single trajectories, for pages; None if nothing was declared, or if the result was read from a file."""
 
     @property
     def varies(self) -> bool:
@@ -114,7 +135,7 @@ class Exchange:
 
     @property
     def _verdict_by_share(self) -> AuditVerdict:
-        """What the two-way test says: all that decides where nuisances were not measured."""
+        """What the two-way test says: all that decides if nuisances were not measured."""
         low, high = self.transient_interval
         if low >= FOLLOWS:
             return "events"
@@ -125,7 +146,7 @@ class Exchange:
     def expected_error(self) -> float | None:
         """The error to expect once the declared nuisances no longer follow the target; None without targets.
 
-        It is the error with these exchanged between trajectories. Where nuisances were not measured, that on backgrounds of
+        It is the error with these exchanged between trajectories. If nuisances were not measured, that on backgrounds of
         others.
         """
         return self.exchanged_error if self.together is None else self.together.error
@@ -155,22 +176,22 @@ class Exchange:
         return tuple(sorted(some, key=lambda name: -self.nuisances[name].moved))
 
     def learnt(self, error: float) -> bool:
-        """Whether a model with this error on data as in training has learnt its task: a fifth below a constant answer."""
+        """Whether a model with this error on data as in training has learnt its task: a fifth below a constant prediction."""
         return self.constant_error is None or error <= LEARNT * self.constant_error
 
     def train_first(self, error: float | None) -> tuple[str, ...]:
-        """The advice to train a model that has hardly learnt its task; none where it has, or where nobody knows."""
+        """The advice to train a model that has hardly learnt its task; none if it has, or if that is not known."""
         known = [math.nan if one is None else one for one in (error, self.constant_error)]
         if error is None or not all(map(math.isfinite, known)) or self.learnt(error):
             return ()
         if error > _WORSE * known[1]:
             return (
-                f"Its error is {error:.3g}, above that of a constant answer, {known[1]:.3g}. Are its weights loaded, its classes in the order "
+                f"Its error is {error:.3g}, above that of a constant prediction, {known[1]:.3g}. Are its weights loaded, its classes in the order "
                 "of its outputs, and the data like those that it was trained on?",
             )
         return (
-            f"Train the model for longer first: it has hardly learnt its task. Its error is {error:.3g}, that of a constant answer "
-            f"{known[1]:.3g}. Until it is far below, nothing can be concluded about where it reads.",
+            f"Train the model for longer first: it has hardly learnt its task. Its error is {error:.3g}, that of a constant prediction "
+            f"{known[1]:.3g}. Until its error is far below, the audit cannot tell where it reads.",
         )
 
     def __repr__(self) -> str:
@@ -200,21 +221,71 @@ class Exchange:
             rows.append(f"  error on backgrounds of others: {self.exchanged_error:.3g}{constant}")
         return "\n".join(rows)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        if not self.varies:
+            return finding(repr(self), "doubt")
+        shares = [
+            IntervalBar(name, share, low, high, strong=name == "transient")
+            for name, share, (low, high) in (
+                ("transient", self.transient, self.transient_interval),
+                ("background", self.background, self.background_interval),
+                ("interaction", self.interaction, self.interaction_interval),
+            )
+        ]
+        return finding(
+            f"Exchange of {self.trajectories} trajectories: {self.verdict}",
+            VERDICT_MARKS[self.verdict],
+            parts=[sensitivity_bars(self), bars("shares of the predictions' variance", shares)],
+        )
 
-def sensitivity_lines(exchange: Exchange) -> list[str]:
-    """The nuisances as a table: how far each moves the predictions, and the error then; declared ones with a star."""
-    rows = {
+
+def exchange_numbers(exchange: Exchange) -> dict[str, Any]:
+    """All its numbers by name, for JSON; predictions for single trajectories are left out."""
+    found = asdict(replace(exchange, predictions=None))
+    del found["predictions"]
+    return found
+
+
+def sensitivity_bars(exchange: Exchange) -> str:
+    """The nuisances as a chart: how far each moves the predictions; declared ones in colour, with a star."""
+    rows = [
+        IntervalBar(name, one.moved, *one.moved_interval, strong=name.endswith("*"))
+        for name, one in _sensitivity_rows(exchange).items()
+    ]
+    title = "exchanged between trajectories, each moves the predictions by (standard deviations; * declared)"
+    return bars(title, rows, limit=MOVES)
+
+
+def _sensitivity_rows(exchange: Exchange) -> dict[str, Sensitivity]:
+    """The nuisances and all declared ones together, by name; declared ones with a star."""
+    return {
         **{
             f"{name} *" if name in exchange.invariant else name: one
             for name, one in exchange.nuisances.items()
         },
         **({"all *": exchange.together} if exchange.together is not None and exchange.invariant else {}),
     }
-    if not rows:
+
+
+def sensitivity_lines(exchange: Exchange) -> list[str]:
+    """The nuisances as a table: how far each moves the predictions, and the error then; declared ones with a star."""
+    cells = sensitivity_cells(exchange)
+    if not cells:
         return []
     lines = [f"  {'exchanged':<12}{'moves by':>9}   95 % interval{'error':>11}"]
-    for name, one in rows.items():
-        low, high = one.moved_interval
-        error = "" if one.error is None else f"{one.error:.3g}"
-        lines.append(f"  {name:<12}{one.moved:>9.2f}   {low:.2f} to {high:.2f}{error:>11}")
+    lines += [f"  {name:<12}{moved:>9}   {interval}{error:>11}" for name, moved, interval, error in cells]
     return [*lines, "  * declared: the prediction must not depend on it"]
+
+
+def sensitivity_cells(exchange: Exchange) -> list[tuple[str, str, str, str]]:
+    """The same as text: name, how far it moves the predictions, the interval of that, and the error then."""
+    return [
+        (
+            name,
+            f"{one.moved:.2f}",
+            f"{one.moved_interval[0]:.2f} to {one.moved_interval[1]:.2f}",
+            "" if one.error is None else f"{one.error:.3g}",
+        )
+        for name, one in _sensitivity_rows(exchange).items()
+    ]

@@ -1,7 +1,7 @@
 """The one rule that chooses a model without a label from the field. `crest.repair` and the evidence call it too.
 
 What decides is the error with the declared nuisances exchanged: that breaks the tie between target and nuisances in data as
-in training, and the error there is an estimate of what is left in the field. Where conditions are known and enough
+in training, and the error there is an estimate of what is left in the field. If conditions are known and enough
 trajectories break their tie with the target, these tell it directly, and decide.
 """
 
@@ -12,8 +12,8 @@ from torch import Tensor
 
 from crest._base.arguments import require_choice
 from crest._base.doors import door_leaving
-from crest._base.tensors import as_per_trajectory, require_tensor
-from crest.exchange.candidates import Candidate, Choice, Criterion, JudgedCandidate
+from crest._base.tensors import as_targets, require_tensor
+from crest.exchange.candidates import Candidate, Choice, Criterion, JudgedCandidate, larger_error
 from crest.exchange.conditions import errors_by_name, predictions_of
 from crest.exchange.measurement import exchange_test
 from crest.exchange.result import Exchange
@@ -27,9 +27,10 @@ from crest.exchange.ties import (
     even_error,
     telling_tie,
 )
-from crest.probes.errors import ErrorOf, rmse_or_error_rate
+from crest.probes.errors import ErrorOf, on_copies, rmse_or_error_rate, settled_error
+from crest.probes.outputs import read_targets
 
-# our choice: docs/choices.md#the-rule
+# our choice: docs/evidence/choices.md#the-rule
 BELOW_A_CONSTANT = 0.9
 NEAR = 1.2
 
@@ -52,7 +53,8 @@ def choose(
     `crest.audit`: what is not broken is not repaired. Else the error with these exchanged decides. Candidates within a fifth
     of the lowest count as equal, because an exchange test of a hundred trajectories cannot tell them apart; of these the lowest
     ID error wins, and of equal ones the first given. The rule cannot tell, and chooses none, if no candidate is a tenth below
-    the error of a constant prediction. No label of the field is used.
+    the error of a constant prediction. No label of the field is used. A candidate with an `other_error` is judged by the larger
+    of the two errors.
 
     With conditions that are tied to the target, and four trajectories or more that break the tie, the error averaged evenly
     over target x condition takes the place of the exchanged one, for the constant prediction too, and `keep` is kept if it is
@@ -62,11 +64,11 @@ def choose(
         candidates: by name, each a `Candidate` or a plain tuple of function and ID error, or of a finished exchange test
             and ID error.
         inputs: (N, T, C), as in training, for the exchange test; not needed if all tests are done.
-        targets: (N,), of the inputs.
+        targets: (N,), or one-hot classes or several labels (N, K), of the inputs.
         keep: name of the candidate that is there already, the model as it is, if there is one.
         mask: (N, T), True where a step is valid.
         conditions: (N,), the condition of each trajectory (a load, a machine), or several columns by name. With them each
-            candidate's error under its worst condition is shown, and where target and condition are tied, the few that break
+            candidate's error under its worst condition is shown, and if target and condition are tied, the few that break
             the tie decide. They must vary, and some of them repeat.
         error: from predictions and targets to one number. By default the root mean square error, and for logits
             (B, K) the share of wrong classes.
@@ -82,7 +84,7 @@ def choose(
         >>> choose({"event": (reads_event, 0.12), "level": (reads_level, 0.10)}, inputs, targets=targets).name
         'event'
     """
-    settings = settings_of(exchange)
+    settings, error = settings_of(exchange), on_copies(error)
     known = _known(candidates)
     if keep is not None:
         require_choice("keep", keep, known)
@@ -96,7 +98,7 @@ def choose(
             raise ValueError(f"{argument} must be given for {needs[0]}, got None")
     if inputs is not None and targets is not None:
         require_tensor("inputs", inputs, "(B, T, C)", (None, None, None))
-        targets = as_per_trajectory("targets must be", targets, len(inputs))
+        targets = read_targets(as_targets("targets must be", targets, len(inputs)))[0]
 
     def tested(name: str) -> Exchange:
         one = known[name]
@@ -124,11 +126,11 @@ def choose(
             found = predictions_of(one.function, inputs, mask, batch_size=settings.batch_size)
             by_condition[name] = errors_by_name(found, targets, names, error)
             if decides(tie):
-                even = one.even_error
+                even, settled = one.even_error, settled_error(error, found, targets)
                 known[name] = replace(
                     one,
-                    even_error=even_error(found, targets, tie, error) if even is None else even,
-                    even_constant=even_constant(found, targets, tie, error),
+                    even_error=even_error(found, targets, tie, settled) if even is None else even,
+                    even_constant=even_constant(found, targets, tie, settled),
                 )
     return _ruled(known, tests, by_condition, keep)
 
@@ -188,9 +190,12 @@ def _ruled(
     errors = (
         even
         if by == "conditions"
-        else {name: float(one.expected_error or 0.0) for name, one in tests.items()}
+        else {
+            name: larger_error(one.expected_error, known[name].other_error) or 0.0
+            for name, one in tests.items()
+        }
     )
-    # Each error against that of a constant by the same measure: where a class is rare, a constant errs little, but not evenly.
+    # Each error against that of a constant by the same measure: if a class is rare, a constant errs little, but not evenly.
     constants = {
         name: one.even_constant if by == "conditions" else tests[name].constant_error
         for name, one in known.items()
@@ -221,9 +226,15 @@ def _ruled(
             f"No candidate is clearly better than a constant prediction {what}, and none has learnt its task on data as in "
             "training. Were they trained for long enough?"
         )
+    elif by == "conditions":
+        # The few that break the tie are there already, so they are not what is missing.
+        reason = (
+            f"No candidate is clearly better than a constant prediction {what}, whose error is {constants[lowest]:.3g} there: none "
+            "holds when target and condition part. Try other remedies, or train on more trajectories that break the tie."
+        )
     else:
         reason = (
-            f"No candidate is clearly better than a constant prediction {what}. Either the target lives in what was declared, or "
+            f"No candidate is clearly better than a constant prediction {what}. Either the target is in what was declared, or "
             "the exchange does not fit these signals. A few trajectories whose target and condition part would settle it."
         )
 
@@ -253,6 +264,7 @@ def _ruled(
                 reason=said(name),
                 even_error=one.even_error,
                 held_out=one.held_out,
+                other_error=one.other_error,
                 condition_errors=by_condition.get(name),
             )
             for name, one in known.items()

@@ -12,8 +12,9 @@ from crest._base.arrays import Signals, StepMask
 from crest._base.rng import generator
 from crest.exchange.preparation import preparation_of
 from crest.exchange.settings import ExchangeSettings
-from crest.exchange.two_way import LEVEL, Array
+from crest.exchange.two_way import LEVEL, Array, Groups, resampled_counts
 from crest.nuisances import SeparatedSignals
+from crest.probes.asking import asked_about
 from crest.probes.batches import batches_of
 from crest.probes.errors import ErrorOf
 
@@ -21,7 +22,7 @@ Interval = tuple[float, float]
 TOGETHER = "together"
 """The row of all declared nuisances at once."""
 # Donors of each trajectory where all that is declared is exchanged, which decides; alone each thing gets one.
-# our choice: docs/choices.md#sensitivity
+# our choice: docs/evidence/choices.md#sensitivity
 DONORS = 6
 _STRETCH = 2.0
 DRAWS = 200
@@ -51,8 +52,12 @@ def sensitivities(
     settings: ExchangeSettings,
     targets: Tensor | None,
     error: ErrorOf,
-) -> dict[str, Sensitivity]:
-    """A row for each nuisance that the signals have, and one for the declared ones together.
+    called: str = "function",
+    groups: Groups | None = None,
+) -> tuple[dict[str, Sensitivity], Tensor | None]:
+    """A row for each nuisance that the signals have, and one for the declared ones together; and predictions on these signals.
+
+    There is one for each trajectory, with what is declared taken from one other; None if nothing is declared that the signals have.
 
     Args:
         ask: from the arguments of calls to predictions (B,), (B, 1) or (B, K).
@@ -61,8 +66,10 @@ def sensitivities(
         mask: valid steps (N, T).
         own: predictions on the signals as they are.
         settings: which are declared, and how many predictions are made at once.
-        targets: (N,), where they are known.
+        targets: (N,), if they are known.
         error: from predictions and targets to one number.
+        called: what messages call the function that is asked.
+        groups: (N,), what the bootstrap draws as a whole; by default each trajectory.
     """
     parts = SeparatedSignals(signals, mask, sigma=settings.sigma)
     prepared = preparation_of(signals, mask)
@@ -74,7 +81,7 @@ def sensitivities(
     factors_of = torch.from_numpy(_STRETCH ** numbers.uniform(-1, 1, most * count))
     base = answers(own)
     spread = ((base - base.mean(0)) ** 2).sum(1)
-    draws = resampled_counts(count, settings.bootstrap, numbers)
+    draws = resampled_counts(count, settings.bootstrap, numbers, groups)
 
     def asked(names: Sequence[str], rows: Tensor) -> Iterator[tuple[Tensor, ...]]:
         each = (rows, donors_of[: len(rows)], factors_of[: len(rows)])
@@ -86,29 +93,45 @@ def sensitivities(
                 valid = mask[some.to(mask.device)]
                 yield prepared.again(made.masked_fill(~valid.unsqueeze(-1), 0.0), valid), valid
 
-    def row(names: Sequence[str], donors: int) -> Sensitivity:
+    def row(names: Sequence[str], donors: int) -> tuple[Sensitivity, Tensor]:
         rows = order.repeat(donors)
-        found = ask(asked(names, rows))
+        with asked_about(
+            f"signals whose {' and '.join(names)} come from other trajectories",
+            "to see how far that moves the prediction",
+            called,
+        ):
+            found = ask(asked(names, rows))
         changed = answers(found)
         change = np.zeros(count)
         np.add.at(change, rows.numpy(), ((changed - base[rows.numpy()]) ** 2).sum(1) / donors)
         moved, interval = root_of_ratio(change, spread, draws)
+        # Of the first donor, in the order of the trajectories.
+        once = found[:count][order.argsort()]
         if targets is None:
-            return Sensitivity(moved=moved, moved_interval=interval)
+            return Sensitivity(moved=moved, moved_interval=interval), once
         wanted = targets[rows]
         value = float(error(found, wanted))
-        return Sensitivity(
+        measured = Sensitivity(
             moved=moved,
             moved_interval=interval,
             error=value,
             error_interval=error_interval(
-                found, wanted, rows, value=value, error=error, numbers=numbers, draws=settings.bootstrap
+                found,
+                wanted,
+                rows,
+                value=value,
+                error=error,
+                numbers=numbers,
+                draws=settings.bootstrap,
+                groups=groups,
             ),
         )
+        return measured, once
 
     declared = [name for name in settings.invariant if parts.has(name)]
     alone = [*ONE_BY_ONE, *(name for name in settings.invariant if name not in ONE_BY_ONE)]
-    found = {name: row((name,), 1) for name in alone if parts.has(name)}
+    found = {name: row((name,), 1)[0] for name in alone if parts.has(name)}
+    exchanged: Tensor | None = None
     if not declared:
         # Nothing was exchanged, so nothing is known: no movement would be a clean bill of health.
         still = (math.nan, math.nan)
@@ -120,26 +143,16 @@ def sensitivities(
             error_interval=None if whole is None else (whole, whole),
         )
     else:
-        found[TOGETHER] = row(declared, most)
-    return found
+        found[TOGETHER], exchanged = row(declared, most)
+    return found, exchanged
 
 
 ONE_BY_ONE = ("offset", "drift", "tones", "gain", "colour", "rate")
 """Nuisances that get a row of their own; the surroundings have the two-way test, and a row if they are declared."""
 
 
-def resampled_counts(count: int, draws: int, numbers: np.random.Generator) -> Array:
-    """How often each of some trajectories is in each draw of the bootstrap, (draws, count).
-
-    Example:
-        >>> resampled_counts(4, 2, np.random.default_rng(0)).sum(1)
-        array([4., 4.])
-    """
-    return numbers.multinomial(count, np.full(count, 1 / count), draws).astype(np.float64)
-
-
 def root_of_ratio(change: Array, spread: Array, draws: Array) -> tuple[float, Interval]:
-    """The root of summed changes over summed spreads, and its interval over draws (R, N); NaN where nothing spreads.
+    """The root of summed changes over summed spreads, and its interval over draws (R, N); NaN if nothing spreads.
 
     Example:
         >>> ones = np.ones(4)
@@ -164,8 +177,9 @@ def error_interval(
     error: ErrorOf,
     numbers: np.random.Generator,
     draws: int = DRAWS,
+    groups: Groups | None = None,
 ) -> Interval:
-    """The interval of an error by a bootstrap over trajectories: all predictions of one are drawn together.
+    """The interval of an error by a bootstrap over trajectories, or groups of them: all predictions of one are drawn together.
 
     Args:
         found: predictions.
@@ -175,16 +189,17 @@ def error_interval(
         error: from predictions and targets to one number.
         numbers: where the draws come from.
         draws: how many samples; no more than 200, since the error is a function of the user's that takes its time.
+        groups: (N,), the group of each trajectory; by default each is drawn alone.
     """
-    count = int(rows.max()) + 1
-    of: list[list[int]] = [[] for _ in range(count)]
-    for place, row in enumerate(rows.tolist()):
-        of[row].append(place)
-    places = np.array(of)
+    drawn_as_one = rows.numpy() if groups is None else groups[rows.numpy()]
+    count = int(drawn_as_one.max()) + 1
+    places: list[list[int]] = [[] for _ in range(count)]
+    for place, number in enumerate(drawn_as_one.tolist()):
+        places[number].append(place)
     drawn = [
         float(error(found[some], wanted[some]))
         for some in (
-            torch.from_numpy(places[numbers.integers(0, count, count)].ravel())
+            torch.tensor([place for one in numbers.integers(0, count, count) for place in places[one]])
             for _ in range(min(draws, DRAWS))
         )
     ]

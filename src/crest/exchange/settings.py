@@ -31,7 +31,7 @@ class ExchangeSettings:
         ValueError: block must be a whole number, 2 or more, got 1
     """
 
-    # our choice: docs/choices.md#spectra
+    # our choice: docs/evidence/choices.md#spectra
     what: What = "spectrum"
     """What of a background is exchanged. "spectrum": its level and how large each of its frequencies is, on the phases that
     the own background has. The transient then still fits into the waves around it, if events keep to a phase; what only
@@ -40,7 +40,7 @@ class ExchangeSettings:
     """How a signal is separated into background and transient, as in `crest.background.split`."""
     sigma: float = SIGMA
     """Standard deviation of the low-pass in steps, for kinds that have one."""
-    # our choice: docs/choices.md#exchange
+    # our choice: docs/evidence/choices.md#exchange
     trajectories: int = 128
     """How many trajectories are exchanged; all if there are fewer."""
     block: int = 16
@@ -49,7 +49,7 @@ class ExchangeSettings:
     """How many predictions are made at once."""
     bootstrap: int = 1000
     """Draws for the intervals."""
-    # our choice: docs/choices.md#invariant
+    # our choice: docs/evidence/choices.md#invariant
     invariant: tuple[str, ...] = ("offset", "drift", "tones")
     """What the prediction must not depend on, of `crest.nuisances.NAMES`: by default what can never be part of a brief event.
     The verdict is about these. Add "gain", "colour" or "rate" if your physics says that they do not tell the target."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require_shape
+from crest._base.order import natural_order
 from crest.probes.errors import constant_prediction
 
 Conditions: TypeAlias = Iterable[Any] | Tensor | npt.NDArray[Any] | Mapping[str, Iterable[Any]]
@@ -18,7 +19,7 @@ Conditions: TypeAlias = Iterable[Any] | Tensor | npt.NDArray[Any] | Mapping[str,
 Columns: TypeAlias = dict[str, list[Hashable]]
 """Conditions as `condition_columns` reads them: a list by the name of each column, "" for one without a name."""
 
-# our choice: docs/choices.md#ties
+# our choice: docs/evidence/choices.md#ties
 _FEW_VALUES = 10
 _GROUPS = 5
 TIED = 0.5
@@ -116,7 +117,7 @@ def tie_of(targets: Tensor, conditions: Conditions) -> Tie:
     that more than a fifth of the trajectories have is a group of its own, and the others share the fifths that are left.
 
     Args:
-        targets: (N,), numbers or classes.
+        targets: (N,), numbers or classes; or (N, L), several labels, whose combinations are taken.
         conditions: (N,), or several columns by name: their combinations are the conditions.
 
     Example:
@@ -128,9 +129,11 @@ def tie_of(targets: Tensor, conditions: Conditions) -> Tie:
         >>> round(tie_of(torch.tensor([0, 1] * 8), [600, 900] * 8).strength, 2)
         1.0
     """
-    wanted = torch.as_tensor(targets).detach().cpu().flatten()
+    wanted = torch.as_tensor(targets).detach().cpu()
     columns = [_coded(column) for column in condition_columns(conditions, len(wanted)).values()]
-    rows, names = _coded(_listed("targets", wanted))
+    several = wanted.ndim == 2 and wanted.shape[1] > 1
+    listed = _combinations(wanted) if several else _listed("targets", wanted.flatten())
+    rows, names = _coded(listed)
     codes = list(zip(*(code.tolist() for code, _ in columns), strict=True))
     kinds = sorted(set(codes))
     place = {kind: number for number, kind in enumerate(kinds)}
@@ -140,6 +143,11 @@ def tie_of(targets: Tensor, conditions: Conditions) -> Tie:
         rows=rows,
         columns=torch.tensor([place[code] for code in codes]),
     )
+
+
+def _combinations(labels: Tensor) -> list[Hashable]:
+    """Which of several labels (N, L) each trajectory has, by their numbers."""
+    return ["+".join(map(str, row.nonzero().flatten().tolist())) or "none" for row in labels]
 
 
 def telling_tie(targets: Tensor, conditions: Conditions) -> Tie:
@@ -185,7 +193,7 @@ def even_constant(
 ) -> float:
     """The error, averaged in the same way, of the best prediction that is the same for all: the measure of an even error.
 
-    Where a pair is rare, that is far above the constant's plain error, in which the pair hardly counts.
+    If a pair is rare, that is far above the constant's plain error, in which the pair hardly counts.
 
     Args:
         predictions: of a model, which tell whether it gives logits.
@@ -239,7 +247,7 @@ def unvarying(columns: Columns) -> list[str]:
     ]
 
 
-def condition_names(conditions: Conditions, trajectories: int) -> list[Hashable]:
+def condition_names(conditions: Conditions, trajectories: int | None = None) -> list[Hashable]:
     """One name for each trajectory, in the order of `conditions`; those of several columns are joined.
 
     Example:
@@ -262,8 +270,11 @@ def _listed(argument: str, column: Any) -> list[Hashable]:
     if len(shape) != 1:
         raise ValueError(f"{argument} must name a condition for each trajectory, got shape {shape}")
     values: list[Hashable] = column.tolist() if hasattr(column, "tolist") else list(column)
+    # A tensor of one number is that number: tensors are hashed by what they are, not by what they hold.
+    values = [one.item() if isinstance(one, Tensor) and one.ndim == 0 else one for one in values]
     for value in values:
-        if not isinstance(value, Hashable) or value is None or value != value:  # noqa: PLR0124
+        alone = isinstance(value, Hashable) and value is not None and not isinstance(value, Tensor)
+        if not alone or value != value:  # noqa: PLR0124
             raise ValueError(f"{argument} must name a condition for each trajectory, got {value!r}")
     return values
 
@@ -272,7 +283,7 @@ def _coded(values: Sequence[Any]) -> tuple[Tensor, tuple[str, ...]]:
     """Whole numbers from 0 for the values of a column, in order, and their names; many numbers are put in groups."""
     kinds: Sequence[Any] = list(dict.fromkeys(values))
     numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in kinds)
-    kinds = sorted(kinds) if numeric else sorted(kinds, key=str)
+    kinds = natural_order(kinds)
     if numeric and len(kinds) > _FEW_VALUES:
         return _grouped(torch.tensor(values, dtype=torch.float64))
     place = {kind: number for number, kind in enumerate(kinds)}

@@ -1,6 +1,6 @@
 """Shares of variance in a two-way layout without replicates: what follows the row, the column, and both together.
 
-Rows and columns of a grid belong to the same trajectories: cell (i, j) is what a function answers to the transient of
+Rows and columns of a grid belong to the same trajectories: cell (i, j) is what a function predicts for the transient of
 trajectory i on the background of trajectory j. Computed in float64 with NumPy.
 """
 
@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
+Groups: TypeAlias = npt.NDArray[np.int64]
+"""(N,), the group of each trajectory as whole numbers from 0, each of them there."""
+
 LEVEL = 0.95
 """How often an interval should hold the true share."""
 
@@ -22,8 +25,8 @@ def sums_of_squares(grid: Array, counts: Array | None = None) -> Array:
 
     Args:
         grid: (b, b, K); sums run over the K outputs.
-        counts: (R, b), how often each trajectory stands in the layout, in the rows and in the columns alike. Once
-            each unless given.
+        counts: (R, b), how often each trajectory stands in the layout, in the rows and in the columns alike. By
+            default once each.
 
     Example:
         >>> sums_of_squares(np.array([[[0.0], [1.0]], [[2.0], [3.0]]]))
@@ -44,7 +47,7 @@ def sums_of_squares(grid: Array, counts: Array | None = None) -> Array:
 
 
 def component_shares(sums: Array, sizes: Sequence[int]) -> Array:
-    """Shares (R, 3) of the variance components of rows, columns and interaction; NaN where nothing varies.
+    """Shares (R, 3) of the variance components of rows, columns and interaction; NaN if nothing varies.
 
     The components are those of the analysis of variance with random effects: the interaction's mean square is taken off
     the others', since it is in their sums too. A component that comes out negative is 0.
@@ -66,7 +69,11 @@ def component_shares(sums: Array, sizes: Sequence[int]) -> Array:
 
 
 def resampled_intervals(
-    grids: Sequence[Array], draws: int, generator: np.random.Generator, level: float = LEVEL
+    grids: Sequence[Array],
+    draws: int,
+    generator: np.random.Generator,
+    level: float = LEVEL,
+    groups: Groups | None = None,
 ) -> Array:
     """Intervals (3, 2) of the shares of rows, columns and interaction, by a bootstrap over trajectories.
 
@@ -79,6 +86,7 @@ def resampled_intervals(
         draws: number of draws.
         generator: where they come from.
         level: how often an interval should hold the true share.
+        groups: (N,), the group of each trajectory in the order of the grids, whole numbers from 0: groups are drawn as a whole.
 
     Example:
         >>> transient, level = np.arange(4.0)[:, None, None], np.arange(4.0)[None, :, None]
@@ -100,16 +108,46 @@ def resampled_intervals(
         rest = whole - sums[number] + sums_of_squares(grid, 1 - np.eye(size))
         without.append(component_shares(rest, left))
     shares = np.concatenate(without)
-    # Where nothing varies without a trajectory, all that varied was its doing; what follows whom is then unknown.
+    # If nothing varies without a trajectory, all that varied was its doing; what follows whom is then unknown.
     if np.isnan(shares).any():
         return np.tile([0.0, 1.0], (3, 1))
     # The root puts back the width that a sample's variance lacks.
     influence = math.sqrt(trajectories * (trajectories - 1)) * (shares.mean(0) - shares)
-    counts = generator.multinomial(trajectories, np.full(trajectories, 1 / trajectories), draws)
+    if groups is not None:
+        influence *= math.sqrt((trajectories - 1) / trajectories * _widening(groups))
+    counts = resampled_counts(trajectories, draws, generator, groups)
     tail = (1 - level) / 2
     ends = estimate + np.quantile(counts @ influence / trajectories, [tail, 1 - tail], axis=0)
     low, high = np.clip(ends, 0.0, 1.0)
     return np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], 1)
+
+
+def resampled_counts(
+    count: int, draws: int, numbers: np.random.Generator, groups: Groups | None = None
+) -> Array:
+    """How often each of some trajectories is in each draw of the bootstrap, (draws, count).
+
+    Args:
+        count: N, how many trajectories there are.
+        draws: how many samples.
+        numbers: where the draws come from.
+        groups: (N,), whole numbers from 0: all trajectories of a group are drawn together. By default each is drawn alone.
+
+    Example:
+        >>> resampled_counts(4, 2, np.random.default_rng(0)).sum(1)
+        array([4., 4.])
+        >>> resampled_counts(4, 1, np.random.default_rng(0), np.array([0, 0, 1, 1]))
+        array([[1., 1., 1., 1.]])
+    """
+    drawn = count if groups is None else int(groups.max()) + 1
+    counts = numbers.multinomial(drawn, np.full(drawn, 1 / drawn), draws).astype(np.float64)
+    return counts if groups is None else counts[:, groups]
+
+
+def _widening(groups: Groups) -> float:
+    """G / (G - 1): what the variance of a sample of G groups lacks."""
+    count = int(groups.max()) + 1
+    return count / max(count - 1, 1)
 
 
 def _as_shares(parts: Array) -> Array:

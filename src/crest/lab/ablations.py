@@ -119,7 +119,7 @@ LAB_READOUTS: dict[str, type[Readout] | type[EventReadout]] = {
 
 
 def make_lab_readout(name: str, width: int, **options: Any) -> Readout | EventReadout:
-    """`crest.make_readout`, and CREST with its ablations where the options ask for one.
+    """`crest.make_readout`, and CREST with its ablations if the options ask for one.
 
     Example:
         >>> type(make_lab_readout("crest", 8)).__name__, type(make_lab_readout("crest", 8, split=True)).__name__

@@ -32,8 +32,8 @@ class Standardize(nn.Module):
         self.register_buffer("scale", torch.ones(channels))
 
     def fit(self, x: Signals) -> "Standardize":
-        """Take mean and deviation from these signals; a channel that does not vary is only shifted."""
-        varies = x.amax((0, 1)) > x.amin((0, 1))  # rounding in the mean gives a constant some deviation
+        """Take mean and standard deviation from these signals; a channel that does not vary is only shifted."""
+        varies = x.amax((0, 1)) > x.amin((0, 1))  # rounding in the mean gives a constant some spread
         self.shift.copy_(x.mean((0, 1)))
         self.scale.copy_(torch.where(varies, x.std((0, 1), correction=0), 1))
         return self
@@ -79,7 +79,7 @@ class Model(nn.Module):
         self.head = nn.Linear(encoder.width, outputs)
 
     def features(self, x: Signals) -> StridedFeatures:
-        """Step features (B, S, D): what the readout pools; S is T where the encoder has no stride."""
+        """Step features (B, S, D): what the readout pools; S is T if the encoder has no stride."""
         features: Tensor = self.encoder(self.front(self.standardize(x)))
         return features
 
@@ -99,17 +99,17 @@ class Model(nn.Module):
         return self.head.out_features
 
     def read(self, pooled: Pooled) -> Answers:
-        """The head's answer for pooled vectors."""
+        """The head's predictions for pooled vectors."""
         answer: Tensor = self.head(pooled).squeeze(-1)
         return answer
 
     def forward(self, x: Signals, events: EventMask | None = None) -> Answers:
-        """The model's answer for each trajectory."""
+        """The model's prediction for each trajectory."""
         return self.read(self.pool(self.features(x), events))
 
 
 def answered_class(answers: Answers) -> Counts | None:
-    """The class that logits (B, K) answer, (B,); None where answers are numbers.
+    """The class that logits (B, K) predict, (B,); None if predictions are numbers.
 
     Example:
         >>> answered_class(torch.tensor([[0.1, 2.0], [3.0, 0.2]])), answered_class(torch.zeros(2))
@@ -131,7 +131,7 @@ def make_model(
 ) -> Model:
     """A model whose encoder and head start from the seed alone, whatever the readout.
 
-    Behind an encoder of one's own CREST counts steps of the signals unless its options say otherwise.
+    Behind an encoder of your own, CREST counts steps of the signals by default; its option `stride` overrides that.
 
     Example:
         >>> a, b = (make_model("gru", name, channels=2, seed=1000) for name in ("mean", "attention"))
@@ -142,7 +142,7 @@ def make_model(
         made = make_encoder(encoder, channels, **(encoder_options or {}))
     options = dict(readout_options or {})
     if encoder == OWN and readout == "crest":
-        # Nobody could know it before the trial.
+        # The stride is known only after the trial.
         options.setdefault("stride", made.stride)
     with rng.scope(seed, "readout"):
         pooling = make_lab_readout(readout, made.width, **options)

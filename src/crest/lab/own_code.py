@@ -1,6 +1,6 @@
-"""Functions in somebody's own code, in a Python file or a module: found, named by their content, and run.
+"""Functions in the user's own code, in a Python file or a module: found, named by their content, and run.
 
-Whoever names such a function runs its file. Errors in it are told in one sentence, with the line that raised them.
+To name such a function is to run its file. Errors in it become one sentence, with the line that raised them.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ class OwnCode(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As somebody writes it: file.py:function or package.module:function."""
+        """As the user writes it: file.py:function or package.module:function."""
         return f"{self.module}:{self.function}"
 
     def content(self) -> str:
@@ -86,7 +86,7 @@ def own_function(argument: str, code: OwnCode) -> Callable[..., Any]:
 
 
 def in_one_sentence(rule: str, work: Callable[[], Any]) -> Any:
-    """What somebody's own code gives; where it fails, a ValueError with the rule, its error and the line.
+    """What the user's own code gives; if it fails, a ValueError with the rule, its error and the line.
 
     Example:
         >>> in_one_sentence("model must be made without an error", lambda: 1 / 0)
@@ -111,7 +111,7 @@ def in_one_sentence(rule: str, work: Callable[[], Any]) -> Any:
 def _below(folder: Path, names: Sequence[str]) -> Path | None:
     """The file of a module, by the names that lead to it from a folder."""
     here = folder.joinpath(*names)
-    # Dots come from somebody's text: two of them in a row would be a name without letters.
+    # The dots come from the user's text. Two of them in a row would be a name without letters.
     files = (here.with_suffix(".py"), here / "__init__.py") if all(names) else ()
     return next((path for path in files if path.is_file()), None)
 

@@ -32,6 +32,12 @@ RUN_REMEDIES: dict[str, type] = {
 """What the field `remedy` of a spec may say; `remedy_options` are the arguments of the class."""
 
 
+RUN_FRONTS: dict[str, type] = {
+    name: piece for name, piece in RUN_REMEDIES.items() if not issubclass(piece, Augmentation)
+}
+"""What the field `front` of a spec may say, beside a remedy that changes batches; a front alone is the run's remedy."""
+
+
 def run_fields(name: str) -> dict[str, Any]:
     """The fields by which a run spells a remedy.
 
@@ -41,6 +47,25 @@ def run_fields(name: str) -> dict[str, Any]:
     """
     piece, options = _piece(REMEDIES[name]) or (NoRemedy, {})
     return {"remedy": "none" if piece is NoRemedy else _file(piece), "remedy_options": options}
+
+
+def fronted_fields(front: str, remedy: str) -> dict[str, Any]:
+    """The fields by which a run spells a remedy behind a front, both names of `REMEDIES`; a front alone is spelled as a remedy.
+
+    Example:
+        >>> fronted_fields("standardise", CONTROL) == run_fields("standardise")
+        True
+        >>> fronted_fields("standardise", "exchange")["front"]
+        'standardise'
+    """
+    before, beside = run_fields(front), run_fields(remedy)
+    if beside["remedy"] == "none":
+        return before
+    return (
+        beside
+        if front == CONTROL
+        else {**beside, **{key.replace("remedy", "front"): before[key] for key in before}}
+    )
 
 
 def make_remedy(name: str, **options: Any) -> Remedy:

@@ -1,7 +1,7 @@
 """The file of a study as it is written: sections, keys, names and columns, looked at before anything heavy is loaded.
 
-Whoever misspelt a key hears of it at once: neither torch nor the catalog is imported here. What the names stand for is
-`crest.lab.evidence.study_file`'s to know, and so is which remedies there are; the tests hold the lists below to the registries.
+A misspelt key is an error at once: neither torch nor the catalog is imported here. `crest.lab.evidence.study_file` knows
+what the names stand for, and so is which fronts and remedies there are; the tests hold the lists below to the registries.
 """
 
 import dataclasses
@@ -12,30 +12,34 @@ from typing import Any
 
 from crest._base.arguments import require, require_choice, require_known
 from crest.lab.own_code import own_code
-from crest.recordings.options import TABLE_COLUMNS, Division, RecordingOptions
+from crest.recordings.options import SPLIT_PARTS, TABLE_COLUMNS, Division, RecordingOptions
 from crest.recordings.table import read_table
 
 ENDING = ".toml"
 """By which `crest run` knows the file of a study."""
-STUDY_ENCODERS = ("pointwise", "local", "gru", "attention", "cnn")
-"""Encoders by name; others are somebody's own code."""
+STUDY_ENCODERS = ("pointwise", "local", "gru", "attention", "cnn", "residual", "patch")
+"""Encoders by name; others are the user's own code."""
 STUDY_READOUTS = (
     "mean", "last", "max", "attention", "scored_attention", "gated_attention", "registers", "windowed", "conjunctive", "crest",
 )  # fmt: skip
-STUDY_PARTS = ("train", "id", "ood")
+STUDY_PARTS = SPLIT_PARTS
 """What a column of the split may say."""
 MOST_RUNS = 10_000
 """Runs of one study: more is a slip of the pen, such as seeds = 1000000."""
-# A study is a page that somebody writes by hand; what is longer or deeper is none.
+# A study is a page written by hand; what is longer or deeper is none.
 _LARGEST = 2**16
 """Bytes of the file."""
 _BRACKETS = 100
-"""Opening brackets of the file: so deep can it be at most."""
+"""Opening brackets of the file: the depth that it can have at most."""
 _DOTS = 200
-"""Dots of a line: so many parts can a key have at most."""
+"""Dots of a line: the parts that a key can have at most."""
 _WHOLE, _POSITIVE = "be a whole number, 1 or more", "be positive"
-# Classes are found in the table, and are then written out: a run is named by them.
-_OPTIONS = tuple(field.name for field in dataclasses.fields(RecordingOptions) if field.name != "classes")
+# Labels are standardised on the training windows of each run.
+_OPTIONS = tuple(
+    field.name
+    for field in dataclasses.fields(RecordingOptions)
+    if field.name not in ("label_mean", "label_scale")
+)
 _DIVISION = ("id_by", "id_fraction", "gap")
 _TRAINING = {
     "epochs": _WHOLE,
@@ -45,9 +49,11 @@ _TRAINING = {
     "clip": _POSITIVE,
 }
 """Keys that hold a number, and what it must be."""
+_LISTS = ("encoders", "readouts", "fronts", "remedies")
+"""Keys that hold names, each with each of the others."""
 STUDY_KEYS = {
-    "recordings": ("table", "signals", "split", "ood", *_DIVISION, *_OPTIONS),
-    "models": ("encoders", "readouts", "remedies", "seeds"),
+    "recordings": ("table", "signals", "ood", *_DIVISION, *_OPTIONS),
+    "models": (*_LISTS, "seeds"),
     "training": tuple(_TRAINING),
 }
 """The keys of each section."""
@@ -126,10 +132,10 @@ def _require_recordings(given: Mapping[str, Any], folder: Path) -> None:
     ood = given.get("ood", [])
     if ood != [] and not _is_list(ood if isinstance(ood, list) else [ood], str, int, float):
         raise ValueError(f"ood must be a list of conditions, got {ood!r}")
-    if "split" in given and ("ood" in given or "condition" in given):
-        raise ValueError("split must come without condition and ood: it says itself which rows are OOD")
+    if "split" in given and "ood" in given:
+        raise ValueError("split must come without ood: its column says which rows are OOD")
     if "ood" in given and "condition" not in given:
-        raise ValueError("ood must come with condition, the column that it is about")
+        raise ValueError("ood must come with condition, the column that holds its values")
     _require_files(given, folder)
 
 
@@ -141,10 +147,10 @@ def _require_files(given: Mapping[str, Any], folder: Path) -> None:
     if not signals.is_dir():
         raise ValueError(f"signals must be a folder that exists, got {str(signals)!r}")
     found = read_table(table)
-    for name in (*TABLE_COLUMNS, "split"):
+    for name in TABLE_COLUMNS:
         column = given.get(name, name if name in ("file", "label") else None)
-        if column is not None:
-            require_choice(f"{name} names a column of {str(table)!r}: it", column, found.columns)
+        for one in column if isinstance(column, list) else [] if column is None else [column]:
+            require_choice(f"{name} names a column of {str(table)!r}: it", one, found.columns)
     if "split" in given:
         for cell in sorted({row.cells[given["split"]] for row in found.rows}):
             require_choice(f"a cell of {given['split']!r}, the column of the split,", cell, STUDY_PARTS)
@@ -153,7 +159,7 @@ def _require_files(given: Mapping[str, Any], folder: Path) -> None:
 def _require_models(given: Mapping[str, Any], folder: Path) -> None:
     if "encoders" not in given:
         raise ValueError("[models] must have encoders, got none")
-    for key in ("encoders", "readouts", "remedies"):
+    for key in _LISTS:
         if key in given and not _is_list(given[key], str):
             raise ValueError(f"{key} must be a list of names in [models], got {given[key]!r}")
     for encoder in given["encoders"]:
@@ -166,11 +172,11 @@ def _require_models(given: Mapping[str, Any], folder: Path) -> None:
     _require_seeds(given.get("seeds", 1))
     seeds = given.get("seeds", 1)
     runs = len(set(seeds)) if isinstance(seeds, list) else seeds
-    for key in ("encoders", "readouts", "remedies"):
+    for key in _LISTS:
         runs *= len(set(given.get(key, ["one"])))
     if runs > MOST_RUNS:
         raise ValueError(
-            f"encoders, readouts, remedies and seeds must make at most {MOST_RUNS} runs, got {runs}"
+            f"encoders, readouts, fronts, remedies and seeds must make at most {MOST_RUNS} runs, got {runs}"
         )
 
 

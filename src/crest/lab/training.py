@@ -33,7 +33,7 @@ class Schedule:
     """
 
     epochs: int
-    # our choice: docs/choices.md#schedules
+    # our choice: docs/evidence/choices.md#schedules
     batch: int = 32
     learning_rate: float = 5e-3
     weight_decay: float = 1e-4
@@ -45,16 +45,18 @@ class Schedule:
         require_fields(self, "be 0 or more", "weight_decay")
 
 
-SCHEDULES = {  # our choice: docs/choices.md#schedules
+SCHEDULES = {  # our choice: docs/evidence/choices.md#schedules
     "pointwise": Schedule(epochs=60, learning_rate=1e-2),
     "local": Schedule(epochs=60),
     "gru": Schedule(epochs=40, batch=64, learning_rate=1e-2),
     "attention": Schedule(epochs=30),
     "cnn": Schedule(epochs=60, learning_rate=1e-2),
+    "residual": Schedule(epochs=60, learning_rate=3e-3),
+    "patch": Schedule(epochs=60, learning_rate=3e-3),
 }
 """One schedule per encoder, the same for every readout and system."""
-OWN_SCHEDULE = Schedule(epochs=60)  # our choice: docs/choices.md#schedules
-"""That of encoders which are somebody's own code."""
+OWN_SCHEDULE = Schedule(epochs=60)  # our choice: docs/evidence/choices.md#schedules
+"""That of encoders which are the user's own code."""
 
 
 def fit(
@@ -77,7 +79,7 @@ def fit(
         train: what the loss sees.
         schedule: length and speed.
         seed: of the order of the batches, which depends on nothing else but the number of trajectories.
-        objective: what to minimise; unless given, the mean squared error, or the cross-entropy of a model of classes.
+        objective: what to minimise; by default the mean squared error, or the cross-entropy for a model of classes.
         augmentation: changes the signals of each training batch.
         observer: see `Observer`.
         observe_every: epochs between two looks; it also looks before training and after the last epoch.

@@ -10,8 +10,8 @@ from crest._base.doors import door
 from crest._base.tensors import (
     as_flags,
     as_signals,
-    require_finite,
     require_floating,
+    require_signals,
     require_tensor,
 )
 from crest.background import SIGMA
@@ -58,7 +58,7 @@ def exchange(
         )
     donors = donors.to(x.device)
     others = None if donor_mask is None else as_flags("donor_mask", donor_mask, donors)
-    require_finite("donors", donors, others)
+    require_signals("donors", donors, others)
     steps = max(x.shape[1], donors.shape[1])
     dtype = torch.promote_types(x.dtype, donors.dtype)
     both = torch.cat([_padded(one.to(dtype), steps) for one in (x, donors)])

@@ -10,7 +10,7 @@ from torch.nn.functional import adaptive_avg_pool1d, pad
 
 from crest.nuisances.spectra import smoothed_power
 
-# our choice: docs/choices.md#cues
+# our choice: docs/evidence/choices.md#cues
 BANDS = 16
 """Numbers by which a reader sees a course or a spectrum."""
 _CORE_BANDS = 8

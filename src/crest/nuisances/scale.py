@@ -9,7 +9,7 @@ from crest._base.doors import door
 from crest._base.tensors import as_signals
 from crest.background.transience import from_first_step, in_order
 
-# The normal deviation over the median of sizes.
+# Of normal numbers: their standard deviation over the median of their sizes.
 _NORMAL = 1.4826
 
 
@@ -36,9 +36,9 @@ def _in_order(values: Tensor) -> Tensor:
 
 
 def robust_scale(series: Tensor, mask: StepMask | None = None) -> Tensor:
-    """The deviation (B, 1, C) that a normal series with the same median size would have; 0 where nothing varies.
+    """The standard deviation (B, 1, C) that a normal series with the same median size would have; 0 if nothing varies.
 
-    A brief event does not change it. Where more than half of the steps have no size, as in a signal that rests between
+    A brief event does not change it. If more than half of the steps have no size, as in a signal that rests between
     events, it is the root mean square.
 
     Example:
@@ -101,7 +101,7 @@ def _mean(series: Tensor, weight: Tensor | None) -> Tensor:
 def stretched(signals: Signals, factor: Tensor | float, mask: StepFlags | None = None) -> Signals:
     """Signals (B, T, C) whose time runs slower by the factor: at 2 every wave is twice as long. The length stays.
 
-    The middle of the valid steps stays where it is. Where the stretched signal is too short it goes on mirrored at its
+    The middle of the valid steps stays where it is. If the stretched signal is too short, it goes on mirrored at its
     ends. What would be faster than two steps is filtered out first. With the speed of each trajectory,
     `stretched(x, speed / reference)` is order tracking for a steady speed: the same angle of the shaft per step.
 

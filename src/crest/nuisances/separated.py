@@ -22,12 +22,12 @@ from crest.nuisances.readings import (
 from crest.nuisances.scale import robust_scale, stretched
 from crest.nuisances.spectra import with_colour, with_spectrum
 
-# Deviations of the low-pass in a window: what is slow has at most some eleven waves there, whatever the sample rate.
-# our choice: docs/choices.md#nuisances
+# Standard deviations of the low-pass in a window: what is slow has at most some eleven waves there, whatever the sample rate.
+# our choice: docs/evidence/choices.md#nuisances
 _SLOW = 512 / SIGMA
-# Of a low-pass: below this share of its weight nothing outside of the core is near. our choice: docs/choices.md#nuisances
+# Of a low-pass: below this share of its weight nothing outside of the core is near. our choice: docs/evidence/choices.md#nuisances
 _UNSEEN = 1e-3
-# The part of the largest value that float32 and a filter leave as rounding. our choice: docs/choices.md#cues
+# The part of the largest value that float32 and a filter leave as rounding. our choice: docs/evidence/choices.md#cues
 _ROUNDING = 1e-5
 
 NAMES = ("offset", "drift", "tones", "gain", "colour", "rate", "surroundings")
@@ -43,7 +43,7 @@ class _Parts:
 
     @property
     def slowness(self) -> float:
-        """Deviation of the low-pass that parts what is slow from what is fast; one for both, or a tone between two would be in neither."""
+        """Standard deviation of the low-pass that parts slow from fast; one for both, or a tone between two would be in neither."""
         return max(self.sigma, self.signals.shape[1] / _SLOW)
 
     @functools.cached_property
@@ -146,9 +146,9 @@ def _crossed(names: Collection[str], own: _Parts, donor: _Parts, factor: Tensor)
 
 
 def _tones(own: _Parts, donor: _Parts) -> Tensor:
-    """The own tones, as large beside the rest as the donor's are beside theirs; the donor's where there are none.
+    """The own tones, as large beside the rest as the donor's are beside theirs; the donor's if there are none.
 
-    Not the donor's size itself: where everything is louder, that is the gain, which is another nuisance.
+    Not the donor's size itself: if everything is louder, that is the gain, which is another nuisance.
     """
     mine, others = (one.tones.square().mean(1, keepdim=True).sqrt() for one in (own, donor))
     louder = _louder(own.gain, donor.gain)
@@ -160,7 +160,7 @@ def _tones(own: _Parts, donor: _Parts) -> Tensor:
 
 
 def _louder(gain: Tensor, other: Tensor) -> Tensor:
-    """One gain over another; 1 where a channel does not vary."""
+    """One gain over another; 1 if a channel does not vary."""
     known = (gain > 0) & (other > 0)
     return torch.where(known, gain / torch.where(known, other, 1.0), 1.0)
 
@@ -175,7 +175,7 @@ class SeparatedSignals:
     Args:
         signals: (N, T, C).
         mask: valid steps (N, T).
-        sigma: deviation of the low-pass in steps; in long windows 1/85 of the steps, if that is more.
+        sigma: standard deviation of the low-pass in steps; in long windows 1/85 of the steps, if that is more.
 
     Example:
         >>> x = torch.arange(3.0)[:, None, None] + torch.zeros(3, 64, 1)

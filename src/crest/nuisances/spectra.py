@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 # Below this share of the largest a frequency is rounding noise of float32, and has no phase.
-# our choice: docs/choices.md#spectra
+# our choice: docs/evidence/choices.md#spectra
 _LACKS = 1e-6
 _TINY = 1e-30
-# Bins over which a spectrum is smoothed. our choice: docs/choices.md#nuisances
+# Bins over which a spectrum is smoothed. our choice: docs/evidence/choices.md#nuisances
 COLOUR_BINS = 33
 
 
@@ -35,7 +35,7 @@ def with_spectrum(own: Tensor, donor: Tensor) -> Tensor:
         torch.cat([torch.zeros_like(made[..., :1, :]), made[..., 1:, :]], -2), n=steps, dim=-2
     )
     if others != steps:
-        # Sizes between two frequencies are not those of noise, nor of a tone: the deviation is the donor's.
+        # Sizes between two frequencies are not those of noise, nor of a tone: the standard deviation is the donor's.
         wanted, have = (one.std(-2, correction=0, keepdim=True) for one in (donor, waves))
         waves = waves * torch.where(have > 0, wanted / torch.where(have > 0, have, 1.0), 0.0)
     return waves + donor.mean(-2, keepdim=True)
@@ -67,7 +67,7 @@ def smoothed_power(series: Tensor, bins: int = COLOUR_BINS) -> Tensor:
 
 
 def with_colour(own: Tensor, donor: Tensor) -> Tensor:
-    """Series (..., T, C) filtered so that their smoothed spectrum has the shape of the donor's; deviation and level stay.
+    """Series (..., T, C) filtered so that their smoothed spectrum has the shape of the donor's; standard deviation and level stay.
 
     Example:
         >>> generator = torch.Generator().manual_seed(1000)
@@ -85,7 +85,7 @@ def with_colour(own: Tensor, donor: Tensor) -> Tensor:
 
 
 def white(series: Tensor) -> Tensor:
-    """Series (..., T, C) filtered so that their smoothed spectrum is flat; deviation and level stay.
+    """Series (..., T, C) filtered so that their smoothed spectrum is flat; standard deviation and level stay.
 
     Example:
         >>> generator = torch.Generator().manual_seed(1000)
@@ -99,7 +99,7 @@ def white(series: Tensor) -> Tensor:
 
 
 def _filtered(series: Tensor, wanted: Tensor, have: Tensor) -> Tensor:
-    """Series whose frequencies are scaled by the root of the ratio of two powers, brought back to their deviation."""
+    """Series whose frequencies are scaled by the root of the ratio of two powers, brought back to their standard deviation."""
     level = series.mean(-2, keepdim=True)
     waves = series - level
     floor = _LACKS * have.amax(-2, keepdim=True)

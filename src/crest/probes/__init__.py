@@ -16,7 +16,7 @@ from crest.probes.credit import (
     step_scores,
 )
 from crest.probes.deletion import DeletionCurve, deletion, deletion_by, error_without
-from crest.probes.errors import error_rate, macro_f1, rmse, rmse_or_error_rate
+from crest.probes.errors import error_rate, label_error_rate, macro_f1, rmse, rmse_or_error_rate
 from crest.probes.rates import events_at, scores_at
 from crest.probes.result import Credit, CreditMeans
 from crest.probes.saliency import saliency
@@ -42,6 +42,7 @@ __all__ = [
     "events_at",
     "in_batches",
     "interpolate_out",
+    "label_error_rate",
     "macro_f1",
     "positive_credit",
     "precision_at_event_rate",

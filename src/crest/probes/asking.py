@@ -9,33 +9,16 @@ from torch import Tensor, nn
 
 from crest._base.rng import undisturbed
 from crest._base.untouched import untouched
-from crest.probes.batches import evaluating, in_batches, is_dense, shape_words
+from crest.probes.batches import batches_of, evaluating, in_batches, is_dense, shape_words
+from crest.probes.foreign import MEMORY_ERRORS, error_words
 
-# our choice: docs/choices.md#repeatable
+# our choice: docs/evidence/choices.md#repeatable
 _ROWS = 32
+_ALONE = 8
 _SAME = 1e-4
 _ROUNDINGS = 16
 _FEW = 0.1
 _SMALL = 0.05
-
-
-def require_callable(function: object, argument: str = "function") -> None:
-    """Raise a ValueError unless this is a module or a function that can be called as it is.
-
-    Example:
-        >>> require_callable(nn.Linear, "model")
-        Traceback (most recent call last):
-        ValueError: model must be an instance, got the class Linear: call it to make one
-    """
-    if isinstance(function, type):
-        raise ValueError(
-            f"{argument} must be an instance, got the class {function.__name__}: call it to make one"
-        )
-    # By name: to ask for the class would load the exporter.
-    exported = type(function).__name__ == "ExportedProgram"
-    if exported or not callable(function):
-        got = f"{type(function).__name__}{', which is called as its .module()' * exported}"
-        raise ValueError(f"{argument} must be a module or a function, got {got}")
 
 
 @contextlib.contextmanager
@@ -62,6 +45,41 @@ def quietly(function: Callable[..., object], argument: str = "function") -> Iter
         yield
 
 
+@contextlib.contextmanager
+def asked_about(what: str, why: str, argument: str = "function") -> Iterator[None]:
+    """Inside the block a model is asked about signals that were changed: if it fails on them, the error says which they were.
+
+    It has predicted on the signals as they are by then, so what is changed is what it fails on.
+
+    Args:
+        what: it is asked about.
+        why: it is asked.
+        argument: what messages call it.
+
+    Example:
+        >>> with asked_about("a background alone", "to see what it predicts without a transient"):
+        ...     raise ZeroDivisionError("division by zero")
+        Traceback (most recent call last):
+        crest.probes.asking.ChangedSignalsError: function must take a background alone, which crest asks it about to see what it predicts without a \
+transient; it failed with ZeroDivisionError: division by zero. Such a signal may be constant, so that a kurtosis or a ratio is NaN: \
+give a number for it, such as numpy.nan_to_num(features)
+    """
+    try:
+        yield
+    except (*MEMORY_ERRORS, ChangedSignalsError):
+        raise
+    except Exception as error:
+        raise ChangedSignalsError(
+            f"{argument} must take {what}, which crest asks it about {why}; it failed with {error_words(error)}. "
+            "Such a signal may be constant, so that a kurtosis or a ratio is NaN: give a number for it, such as "
+            "numpy.nan_to_num(features)"
+        ) from error
+
+
+class ChangedSignalsError(ValueError):
+    """A model failed on signals that crest made of those that it was given; the cause is its own error."""
+
+
 def require_predictions(found: object, rows: int, argument: str = "function", hint: str = "") -> None:
     """Raise a ValueError unless these are predictions: real numbers (B,), (B, 1) or (B, K) in a plain tensor.
 
@@ -84,15 +102,15 @@ def require_predictions(found: object, rows: int, argument: str = "function", hi
 def require_repeatable(
     function: Callable[..., Tensor], parts: Sequence[Tensor], size: int, argument: str = "function"
 ) -> None:
-    """Raise a ValueError unless each trajectory gets the same prediction again, in another order and in batches of other sizes too.
+    """Raise a ValueError unless each trajectory gets the same prediction again, whatever else is in its batch and how many they are.
 
     What is exchanged between trajectories is else mixed with what the batch does. A warning if few predictions change, or all by
-    little.
+    little. A batch of another size that the function fails on is left out: it may take one size only, or need an axis of two.
 
     Args:
         function: from the parts to predictions.
-        parts: what it takes, a row for each trajectory; the first rows are asked about.
-        size: how many trajectories it is asked about at most at once.
+        parts: what it takes, a row for each trajectory; the first 32 are asked about.
+        size: how many trajectories it is asked about at most at once; with 1 it is asked about two here.
         argument: what messages call it.
 
     Example:
@@ -101,20 +119,17 @@ def require_repeatable(
         ValueError: model must give a trajectory the same prediction whatever else is in its batch, got others for 8 of 8 \
 trajectories in another order and batch size: does it subtract a mean over the batch, or keep a normalisation in training mode?
     """
-    rows = [part[: min(_ROWS, size)] for part in parts]
-    first = in_batches(function, [rows])
-    require_predictions(first, len(first), argument)
-    if bool(_moved(first, in_batches(function, [rows])).any()):
+    rows = [part[:_ROWS] for part in parts]
+    first = in_batches(function, batches_of(*rows, size=size))
+    count = len(first)
+    require_predictions(first, count, argument)
+    if bool(_moved(first, in_batches(function, batches_of(*rows, size=size))).any()):
         raise ValueError(
             f"{argument} must give the same prediction for the same inputs, got another one: is there dropout that does not listen "
             "to eval(), a state that is kept between calls, or a module inside a function that is still in training mode (call its "
             ".eval() first)?"
         )
-    count = len(first)
-    # Small batches differ most from one another. No batch of one: `squeeze` would take its axis away.
-    pieces = max(1, count // (4 if count >= 8 else 2))
-    turned = [part.flip(0).tensor_split(pieces) for part in rows]
-    again = in_batches(function, list(zip(*turned, strict=True))).flip(0)
+    again = _furthest(function, rows, first, size)
     moved = int(_moved(first, again).sum())
     if not moved:
         return
@@ -128,6 +143,43 @@ trajectories in another order and batch size: does it subtract a mean over the b
             "normalisation in training mode?"
         )
     warnings.warn(f"{argument} should give a trajectory the same prediction {words}", stacklevel=3)
+
+
+def _furthest(function: Callable[..., Tensor], rows: Sequence[Tensor], first: Tensor, size: int) -> Tensor:
+    """Of all predictions for each row in batches of other rows and sizes, the one furthest from its first."""
+    own, found = first.double(), first.clone()
+    furthest = torch.zeros(len(first), dtype=torch.float64)
+    for batches in _compositions(len(first), size):
+        for chosen in batches:
+            try:
+                asked = in_batches(function, [tuple(part[chosen] for part in rows)])
+            except MEMORY_ERRORS:
+                raise
+            except Exception:
+                # It takes none of this size. What it fails on in the sizes that it is asked about is told there.
+                break
+            if asked.shape[1:] != first.shape[1:]:
+                break
+            change = (asked.double() - own[chosen]).abs().reshape(len(chosen), -1).amax(1).tolist()
+            for row, one, moved in zip(chosen.tolist(), asked, change, strict=True):
+                if moved > furthest[row]:
+                    furthest[row], found[row] = moved, one
+    return found
+
+
+def _compositions(count: int, size: int) -> Iterator[list[Tensor]]:
+    """Batches that hold each of the rows beside others than in batches of `size` in their order: small, odd, as large, and alone.
+
+    Rows are repeated to fill a batch, so that there are two different batches even of two rows.
+    """
+    # All rows were in one batch before: two of the same size are other ones. With a size of 1 they were in none.
+    least = 2 if size >= count else 1
+    # Small batches differ most from one another.
+    for length in sorted({min(one, max(2, size)) for one in (3, 4, count)}):
+        # Turned and shifted: pairs of neighbours have other partners then.
+        pieces = torch.arange(count).flip(0).roll(1).tensor_split(min(count, max(least, -(-count // length))))
+        yield [piece.repeat(length)[:length] for piece in pieces]
+    yield [torch.tensor([row]) for row in range(min(count, _ALONE))]
 
 
 def _moved(first: Tensor, again: Tensor) -> Tensor:

@@ -1,9 +1,10 @@
-"""A function over batches of tensors: in evaluation mode, without gradients, the answers joined."""
+"""A function over batches of tensors: in evaluation mode, without gradients, the predictions joined."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -29,12 +30,14 @@ def evaluating(module: nn.Module) -> Iterator[None]:
     """
     if not isinstance(module, nn.Module):
         raise ValueError(f"module must be a torch.nn.Module, got {type(module).__name__}")
-    modes = [(part, part.training) for part in module.modules()]
-    training = module.training
+    # A frozen script has no mode.
+    modes = [(part, getattr(part, "training", None)) for part in module.modules()]
+    training = getattr(module, "training", None)
     # The module of an exported program has no modes, and says so when it is asked for one.
     no_modes = contextlib.suppress(NotImplementedError)
     with no_modes:
-        module.eval()
+        if training is not None:
+            module.eval()
     try:
         with torch.no_grad():
             yield
@@ -42,9 +45,13 @@ def evaluating(module: nn.Module) -> Iterator[None]:
         # Through the module's own `train`, which may do more than set a flag; then part by part, because a
         # frozen part of a network in training is in evaluation mode.
         with no_modes:
-            module.train(training)
+            if training is not None:
+                module.train(training)
         for part, mode in modes:
-            part.training = mode
+            if mode is not None:
+                part.training = mode
+            else:
+                vars(part).pop("training", None)
 
 
 @door_leaving("tensors")
@@ -55,7 +62,7 @@ def batches_of(*tensors: Tensor | None, size: int = BATCH) -> list[tuple[Any, ..
 
     Args:
         tensors: what the function of `in_batches` takes, in its order; they share their first axis. None
-            stands for what nobody knows, such as events.
+            stands for what is not known, such as events.
         size: rows of a batch.
 
     Example:
@@ -82,10 +89,10 @@ def batches_of(*tensors: Tensor | None, size: int = BATCH) -> list[tuple[Any, ..
 def in_batches(
     function: Callable[..., Tensor], batches: Iterable[Tensor | Sequence[Tensor | None]]
 ) -> Tensor:
-    """The answers of the function to all batches, joined along their first axis, without a graph.
+    """What the function returns for all batches, joined along their first axis, without a graph.
 
     Args:
-        function: any callable that gives a tensor with one row for each row of a batch. A `torch.nn.Module`
+        function: any callable that gives a tensor, or an array, with one row for each row of a batch. A `torch.nn.Module`
             is put in evaluation mode for it; around a plain function that calls one, use `evaluating`.
         batches: a tensor each, or a tuple or list of the function's arguments: what `batches_of` or a
             `DataLoader` gives.
@@ -110,7 +117,7 @@ def in_batches(
 
 
 def is_dense(value: object) -> TypeGuard[Tensor]:
-    """Whether this is a tensor that can be joined and counted with: not sparse, quantised, nested or of one byte.
+    """Whether this is a tensor that can be joined and counted with: not sparse, quantised, nested, on the meta device or of one byte.
 
     Example:
         >>> is_dense(torch.ones(2)), is_dense(torch.ones(2).to_sparse()), is_dense([1.0, 1.0])
@@ -121,6 +128,7 @@ def is_dense(value: object) -> TypeGuard[Tensor]:
         or value.layout != torch.strided
         or value.is_quantized
         or value.is_nested
+        or value.is_meta
     ):
         return False
     return not value.is_floating_point() or value.dtype.itemsize > 1
@@ -133,10 +141,20 @@ def shape_words(value: object) -> str:
         >>> shape_words(torch.ones(2, 1)), shape_words(None), shape_words(torch.ones(2).to_sparse())
         ('(2, 1)', 'NoneType', 'a tensor of torch.sparse_coo and torch.float32')
     """
+    if isinstance(value, list):
+        return "a list, which np.asarray(predictions) makes an array"
     if not isinstance(value, Tensor):
         return type(value).__name__
+    if value.is_meta:
+        return "a tensor on the meta device"
     kind = "a nested tensor" if value.is_nested else f"a tensor of {value.layout} and {value.dtype}"
     return str(tuple(value.shape)) if is_dense(value) else kind
+
+
+def _as_tensor(found: Any) -> Any:
+    """An array of numbers as a tensor; anything else as it is."""
+    numbers = isinstance(found, np.ndarray) and found.dtype.kind in "biufc"
+    return torch.from_numpy(np.ascontiguousarray(found)) if numbers else found
 
 
 def _answer(function: Callable[..., Tensor], batch: Tensor | Sequence[Tensor | None]) -> Tensor:
@@ -148,7 +166,7 @@ def _answer(function: Callable[..., Tensor], batch: Tensor | Sequence[Tensor | N
         raise ValueError(f"batches must hold at least one tensor with a row for each trajectory, got {parts}")
     # Copies: a function that works in place would change what it is asked about next, and what the user has.
     given = [part.clone() if isinstance(part, Tensor) else part for part in parts]
-    answer, rows = function(*given), len(tensors[0])
+    answer, rows = _as_tensor(function(*given)), len(tensors[0])
     if not is_dense(answer) or answer.ndim == 0 or len(answer) != rows:
         got = shape_words(answer)
         raise ValueError(f"function must return a tensor with a row for each of the {rows} rows, got {got}")

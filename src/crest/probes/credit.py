@@ -32,7 +32,7 @@ from crest._base.tensors import (
 )
 from crest.probes.result import Credit
 
-DELTA = 1e-12  # our choice: docs/choices.md#delta
+DELTA = 1e-12  # our choice: docs/evidence/choices.md#delta
 
 
 def _unit(vectors: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ def _unit(vectors: Tensor) -> Tensor:
 def step_scores(features: Features, pooled: Pooled) -> StepScores:
     """Cosine s_t between each step's feature and the pooled vector, in [-1, 1].
 
-    Where either vector is zero the score is 0. Computed in float32 at least.
+    If either vector is zero the score is 0. Computed in float32 at least.
 
     Example:
         >>> step_scores(torch.tensor([[[3.0, 0.0], [0.0, 0.0], [-1.0, 0.0]]]), torch.tensor([[2.0, 0.0]]))
@@ -77,7 +77,7 @@ def positive_credit(scores: StepScores) -> StepScores:
 
 
 def credit_shares(scores: StepScores, mask: StepMask | None = None) -> StepScores:
-    """Positive credit of each valid step over that of all; 0 where no step has any.
+    """Positive credit of each valid step over that of all; 0 if no step has any.
 
     Example:
         >>> credit_shares(torch.tensor([[0.6, -0.5, 0.2, 0.9]]), torch.tensor([[True, True, True, False]]))
@@ -202,7 +202,7 @@ def credit(
         pooled: (B, D), what the readout returned. In its place, the rows of a classifier's head ask which steps speak for
             a class: `(head.weight - head.weight.mean(0))[classes]`.
         events: (B, T), booleans or 0/1 integers; events on padded steps are ignored. They are those of the
-            features: where strides leave fewer steps than the inputs have, see `crest.events_at`.
+            features: if strides leave fewer steps than the inputs have, see `crest.events_at`.
         mask: (B, T), True (or 1) where a step is valid; all of them by default.
         validate: False skips the checks that read values (finite, 0/1) and so wait for the device;
             shapes and dtypes are checked always.

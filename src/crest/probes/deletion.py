@@ -19,12 +19,13 @@ from crest._base.tensors import (
     is_several,
     predictions,
     require_finite,
+    require_plain,
     require_tensor,
 )
 from crest.background.interpolation import interpolate_out
 from crest.probes.errors import ErrorOf, are_classes, rmse_or_error_rate
 
-FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/choices.md#deletion-fractions
+FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # our choice: docs/evidence/choices.md#deletion-fractions
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,13 @@ def deletion(
             needs the mask closes over it. Put a model in evaluation mode first: in training mode, batch
             normalisation and CREST's pooled budget would learn from the deleted inputs.
         inputs: (B, T, C).
-        targets: (B,) or (B, 1).
+        targets: (B,) or (B, 1); one-hot classes (B, K) are read as class numbers.
         ratings: (B, T), higher goes first: credit scores, attention weights, saliency.
         fractions: Shares of each trajectory's valid steps, increasing, in [0, 1].
         mask: (B, T), True where a step is valid; padded steps are neither removed nor used.
         target: Which of K outputs is compared with the targets: a whole number, or one for each trajectory, (B,).
             Without it, (B, K) are logits and the targets are classes.
-        error: From predictions and targets to one number. Unless given, the root mean square error, and for logits
+        error: From predictions and targets to one number. By default the root mean square error, and for logits
             (B, K) the share of wrong classes.
 
     Example:
@@ -148,7 +149,7 @@ def deletion_by(
     target: int | Tensor | None = None,
     error: ErrorOf = rmse_or_error_rate,
 ) -> dict[str, DeletionCurve]:
-    """Curves of `deletion` by what chose the steps: each of the ratings, and the true events where they are known.
+    """Curves of `deletion` by what chose the steps: each of the ratings, and the true events if they are known.
 
     The curve under "events" has two points: nothing removed, and all event steps.
 
@@ -172,7 +173,7 @@ def deletion_by(
     if "events" in ratings:
         raise ValueError("ratings must not have the name 'events': it stands for the true events")
     if not ratings and events is None:
-        raise ValueError("ratings must hold at least one rating where no events are given, got none")
+        raise ValueError("ratings must hold at least one rating if no events are given, got none")
     curves = {
         name: deletion(function, inputs, targets, rating, fractions, mask=mask, target=target, error=error)
         for name, rating in ratings.items()
@@ -190,12 +191,26 @@ def deletion_by(
     return {**curves, "events": DeletionCurve(fractions=(0.0, share), errors=errors)}
 
 
+def _wanted(targets: Tensor, rows: int, target: int | Tensor | None) -> Tensor:
+    """Targets (B,); one-hot rows (B, K) as the numbers of their classes, as in an audit."""
+    if not is_several(targets, rows):
+        return as_per_trajectory("targets must be", targets, rows)
+    if target is None and bool(((targets == 0) | (targets == 1)).all() & (targets.sum(1) == 1).all()):
+        return targets.argmax(1)
+    raise ValueError(
+        f"targets must be (B,), (B, 1) or one-hot classes (B, K), got {tuple(targets.shape)}: of several columns pass one, such as "
+        "targets[:, 0] with target=0"
+    )
+
+
 def _answer(
     function: Callable[[Tensor], Tensor], inputs: Tensor, targets: Tensor, target: int | Tensor | None
 ) -> Tensor:
-    """Predictions (B,), or logits (B, K) as they are where nobody asks for one of them and the targets are classes."""
+    """Predictions (B,), or logits (B, K) as they are if the targets are classes and no output was chosen."""
     if target is None:
         answer = function(inputs)
+        if isinstance(answer, Tensor):
+            require_plain("what function returns", answer)
         if is_several(answer, len(inputs)) and are_classes(targets, answer.shape[1]):
             return answer
         return predictions(lambda _: answer, inputs)
@@ -235,7 +250,7 @@ def error_without(
     with torch.no_grad():
         as_signals("inputs", inputs, mask)
         changed = interpolate_out(inputs.detach(), remove_mask, mask)
-        wanted = as_per_trajectory("targets must be", targets, len(inputs))
+        wanted = _wanted(targets, len(inputs), target)
         require_finite("targets", wanted)
         answer = _answer(function, changed, wanted, target)
         require_finite("predictions of function", answer)

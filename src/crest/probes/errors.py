@@ -1,6 +1,8 @@
 """One number for how far predictions are from targets."""
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
@@ -14,7 +16,7 @@ ErrorOf: TypeAlias = Callable[[Tensor, Tensor], Tensor | float]
 """From predictions (B,) or (B, K) and targets (B,) to one number."""
 
 
-# our choice: docs/choices.md#few-classes
+# our choice: docs/evidence/choices.md#few-classes
 MOST_CLASSES = 20
 
 
@@ -42,7 +44,7 @@ def rmse(prediction: Tensor, target: Tensor) -> Tensor:
 
 @door
 def error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
-    """Share of wrong classes: the highest of logits (B, K) is the answer, the targets (B,) are numbers of classes.
+    """Share of wrong classes: the highest of logits (B, K) is the prediction, the targets (B,) are numbers of classes.
 
     Example:
         >>> error_rate(torch.tensor([[2.0, 1.0], [0.0, 3.0]]), torch.tensor([0, 0]))
@@ -56,7 +58,7 @@ def error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
 def macro_f1(predictions: Tensor, targets: Tensor) -> Tensor:
     """Mean over classes of the F1 of logits (B, K): each class counts the same, however rare it is. More is better.
 
-    F1 is the harmonic mean of precision and recall. The mean is over the classes that occur, as targets or as answers.
+    F1 is the harmonic mean of precision and recall. The mean is over the classes that occur, as targets or as predictions.
 
     Example:
         >>> always_first = torch.tensor([[2.0, 1.0]]).expand(4, 2)
@@ -74,7 +76,7 @@ def macro_f1(predictions: Tensor, targets: Tensor) -> Tensor:
 
 
 def _classes(predictions: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Classes that were answered and those that are true, both (B,)."""
+    """Classes that were predicted and those that are true, both (B,)."""
     numbers = not predictions.is_complex() and predictions.dtype != torch.bool
     if predictions.ndim != 2 or predictions.shape[1] < 2 or not numbers:
         raise ValueError(
@@ -91,7 +93,7 @@ def _classes(predictions: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def are_classes(targets: Tensor, classes: int) -> bool:
-    """Whether all targets are numbers of so many classes: 0, 1, ..., as whole numbers or as floats.
+    """Whether all targets are class numbers below `classes`: 0, 1, ..., as whole numbers or as floats.
 
     Example:
         >>> are_classes(torch.tensor([0.0, 2.0]), 3), are_classes(torch.tensor([0.5]), 3), are_classes(torch.tensor([3]), 3)
@@ -100,6 +102,57 @@ def are_classes(targets: Tensor, classes: int) -> bool:
     if targets.is_complex() or targets.dtype == torch.bool:
         return False
     return bool(((targets == targets.floor()) & (targets >= 0) & (targets < classes)).all())
+
+
+@door
+def label_error_rate(predictions: Tensor, targets: Tensor, threshold: float | None = None) -> Tensor:
+    """Share of wrong labels, of several that may each be there or not: predictions (B, L), targets (B, L) of 0 and 1.
+
+    Args:
+        predictions: logits, or probabilities.
+        targets: 1 for a label that is there, else 0.
+        threshold: a label is predicted above it. By default 0.5 if all predictions lie in [0, 1], as probabilities do, else 0.
+
+    Example:
+        >>> label_error_rate(torch.tensor([[2.0, -1.0], [3.0, 1.0]]), torch.tensor([[1, 0], [1, 0]]))
+        tensor(0.2500)
+    """
+    if (
+        predictions.shape != targets.shape
+        or predictions.ndim != 2
+        or not bool(((targets == 0) | (targets == 1)).all())
+    ):
+        raise ValueError(
+            "predictions and targets must be of one shape (B, L), and targets 0 or 1, got "
+            f"{tuple(predictions.shape)} and {tuple(targets.shape)}"
+        )
+    limit = label_threshold(predictions) if threshold is None else threshold
+    wrong = (predictions > limit) != targets.to(predictions.device).bool()
+    return wrong.to(at_least_float32(predictions)).mean()
+
+
+def label_threshold(predictions: Tensor) -> float:
+    """Above what a label is predicted: 0.5 for probabilities, 0 for logits. What lies in [0, 1] is taken for probabilities.
+
+    Example:
+        >>> label_threshold(torch.tensor([0.2, 0.9])), label_threshold(torch.tensor([0.2, 1.9]))
+        (0.5, 0.0)
+    """
+    # our choice: docs/evidence/choices.md#labels
+    return 0.5 if bool((predictions >= 0).all()) and bool((predictions <= 1).all()) else 0.0
+
+
+def settled_error(error: ErrorOf, predictions: Tensor, targets: Tensor | None) -> ErrorOf:
+    """The error, of several labels with the threshold that all predictions of a model tell, and not a few of them.
+
+    Example:
+        >>> several = torch.tensor([[1, 1]])
+        >>> settled_error(rmse_or_error_rate, torch.tensor([[0.2, 7.0]]), several)(torch.tensor([[0.2, 0.3]]), several)
+        tensor(0.)
+    """
+    if targets is None or targets.ndim < 2 or error is not rmse_or_error_rate:
+        return error
+    return functools.partial(label_error_rate, threshold=label_threshold(predictions))
 
 
 @door
@@ -116,6 +169,8 @@ def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
             f"predictions and targets must be numbers for each trajectory, got {predictions.dtype} and "
             f"{targets.dtype} of {targets.ndim} axes"
         )
+    if targets.ndim == 2 and targets.shape[1] > 1:
+        return label_error_rate(predictions, targets)
     if predictions.ndim == 2 and predictions.shape[1] > 1:
         return error_rate(predictions, targets)
     predictions = as_per_trajectory("predictions must be", predictions, len(targets))
@@ -123,11 +178,34 @@ def rmse_or_error_rate(predictions: Tensor, targets: Tensor) -> Tensor:
     return rmse(predictions.to(dtype), targets.to(dtype))
 
 
+@dataclass(frozen=True)
+class ErrorOnCopies:
+    """A user's error, which is given copies: it may work in place. Of this form it can be sent to other processes."""
+
+    error: ErrorOf
+
+    def __call__(self, predictions: Tensor, targets: Tensor) -> Tensor | float:
+        """The error of copies of both."""
+        return self.error(predictions.clone(), targets.clone())
+
+
+def on_copies(error: ErrorOf) -> ErrorOf:
+    """The error, as a function that leaves its arguments as they are.
+
+    Example:
+        >>> predictions, targets = torch.ones(2), torch.zeros(2)
+        >>> on_copies(lambda p, t: p.sub_(t).abs_().mean())(predictions, targets + 3), predictions
+        (tensor(2.), tensor([1., 1.]))
+    """
+    known = error is rmse_or_error_rate or isinstance(error, ErrorOnCopies)
+    return error if known else ErrorOnCopies(error)
+
+
 def constant_prediction(targets: Tensor, like: Tensor, weights: Tensor | None = None) -> Tensor:
     """The best prediction that is the same for all: the mean target (N,), or logits (N, K) of the most frequent class.
 
     Args:
-        targets: (N,).
+        targets: (N,), or several labels (N, L), each of which gets what is most frequent.
         like: predictions of a model, which tell whether it gives logits, and of which dtype.
         weights: (N,), how much each trajectory counts.
 
@@ -137,6 +215,12 @@ def constant_prediction(targets: Tensor, like: Tensor, weights: Tensor | None = 
         >>> constant_prediction(torch.tensor([0, 0, 1]), torch.zeros(3, 2), torch.tensor([1.0, 1.0, 3.0]))[0]
         tensor([0., 1.])
     """
+    if targets.ndim == 2 and targets.shape[1] > 1:
+        shares = (
+            targets.double() if weights is None else targets.double() * (weights / weights.mean())[:, None]
+        )
+        # 0 and 1 are below and above the threshold of logits, and that of probabilities.
+        return (shares.mean(0) > 0.5).to(like.dtype).expand(len(targets), -1)
     if like.ndim == 2 and like.shape[1] > 1:
         if int(targets.min()) < 0 or int(targets.max()) >= like.shape[1]:
             raise ValueError(
@@ -151,7 +235,7 @@ def constant_prediction(targets: Tensor, like: Tensor, weights: Tensor | None = 
 
 
 def as_numbers_note(error: ErrorOf, predictions: Tensor, targets: Tensor | None) -> list[str]:
-    """What to tell somebody whose targets look like classes, where a model gives one number for each trajectory; else nothing.
+    """What to tell if targets look like classes and the model gives one number for each trajectory; else nothing.
 
     Targets look like classes if there are two different ones or more, from 0, and all are below 20 in an integer type or
     below 2 as floats. A regression may have such targets too.

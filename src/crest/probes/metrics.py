@@ -10,12 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from crest._base.doors import door
+from crest._base.extras import missing_extra
 from crest.probes.credit import credit
 
 try:
     from torchmetrics import Metric
 except ImportError as error:
-    raise ImportError("CreditInEvent needs torchmetrics: pip install 'crest-readout[metrics]'") from error
+    raise ImportError(missing_extra("CreditInEvent", "torchmetrics", "metrics")) from error
 
 AVERAGES = ("ecm", "precision", "cie", "chance")
 

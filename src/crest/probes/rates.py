@@ -1,7 +1,7 @@
-"""Between the steps of the inputs and those of the features, which are fewer where a network has strides.
+"""Between the steps of the inputs and those of the features, which are fewer if a network has strides.
 
 Step s of S features stands for the stretch from s T / S to (s + 1) T / S of the T input steps, so that the stretches are
-equally long and cover all of them. Where S does not divide T an input step may lie in two stretches.
+equally long and cover all of them. If S does not divide T, an input step may lie in two stretches.
 """
 
 import torch

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from crest._base.arrays import PerTrajectory, StepScores
+from crest._base.fragment import FindingMark, finding, table
 
 # The order in which the paper's figures show them; CiE@1 is the one that carries the chance level.
 LABELS = {"cie": "CiE@1", "precision": "Prec@|E|", "ecm": "ECM"}
@@ -147,6 +148,18 @@ class Credit:
             return torch.cat([torch.nn.functional.pad(rows, (0, steps - rows.shape[1])) for rows in values])
 
         return cls(**{field.name: column(field.name) for field in fields(cls)})
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: green if all three lie above chance, red if none does."""
+        head, _, rest = repr(self).partition("\n")
+        if not rest:
+            return finding(head, "doubt")
+        means = self.mean
+        above = sum(means[key] > means["chance"] for key in LABELS)
+        rows = [[label, f"{means[key]:.3f}", f"{means['chance']:.3f}"] for key, label in LABELS.items()]
+        mark: FindingMark = "good" if above == len(LABELS) else "doubt" if above else "bad"
+        where = {"good": "above chance", "doubt": "partly above chance", "bad": "not above chance"}[mark]
+        return finding(f"{head}: {where}", mark, parts=[table(["", "mean", "chance"], rows)])
 
     def __repr__(self) -> str:
         total, without = self.n_trajectories, self.n_without_events

@@ -22,9 +22,9 @@ from crest.probes.rates import scores_at
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """One trajectory step by step: what the model saw and where it reads. None stands for what nobody knows.
+    """One trajectory step by step: what the model saw and where it reads. None stands for what is not known.
 
-    Everything has the steps T of the signals. Where the network has strides, credit, transience and votes are
+    Everything has the steps T of the signals. If the network has strides, credit, transience and votes are
     spread over the steps that a step of the features stands for. What stands on padding is NaN.
     """
 
@@ -42,11 +42,13 @@ class Trace:
     events: list[int] | None
     """Event steps, in their order."""
     credit: list[float]
-    """Share of the positive credit of each step, at the pooling interface; all 0 where no step has any."""
+    """Share of the positive credit of each step, at the pooling interface; all 0 if no step has any."""
     transience: list[float] | None
     """The profile r_t of the features."""
     votes: list[float] | None
     """Share of the feature channels that selected each step; None for readouts that select none."""
+    name: str = ""
+    """What it is called, such as file, start and condition; "" if that is not known, and in records from before names were kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,7 @@ def step_traces(
 
     Args:
         signals: (B, T, C), what the network was shown.
-        features: (B, T', D), what its readout pools; T' is T, or less where the network has a stride.
+        features: (B, T', D), what its readout pools; T' is T, or less if the network has a stride.
         pooled: (B, D), what the readout returned.
         predictions: (B,) or (B, 1).
         targets: (B,) or (B, 1).
@@ -161,7 +163,7 @@ def _share_of_votes(votes: Tensor, features: Tensor) -> Tensor:
 
 
 def _numbers(name: str, value: Tensor | None, rows: int, digits: int | None) -> list[float] | list[None]:
-    """A number of each trajectory, from (B,) or (B, 1); None of each where nobody knows them."""
+    """A number of each trajectory, from (B,) or (B, 1); None of each if they are not known."""
     if value is None:
         return [None] * rows
     numbers = as_per_trajectory(f"{name} must be", value, rows)
@@ -172,7 +174,7 @@ def _numbers(name: str, value: Tensor | None, rows: int, digits: int | None) -> 
 def _profiles(
     name: str, value: Tensor | None, like: StepScores, steps: int, digits: int | None
 ) -> list[list[float]] | list[None]:
-    """A number of each of the signals' steps of each trajectory; None of each trajectory where nobody knows them."""
+    """A number of each of the signals' steps of each trajectory; None of each trajectory if they are not known."""
     if value is None:
         return [None] * len(like)
     require_tensor(name, value, "(B, T')", like.shape)

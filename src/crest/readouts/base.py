@@ -47,7 +47,8 @@ def checked_inputs(
         validate: see `Readout`.
         fill: False leaves the padding as it is, for code that never reads it.
     """
-    tracing = torch.compiler.is_compiling()
+    # On the meta device there are no values either: torch's own layers give shapes there.
+    tracing = torch.compiler.is_compiling() or (getattr(features, "is_meta", False) and not validate)
     if tracing:
         require_traced("features", features, "(B, T, D)", 3)
         require_floating("features", features)
@@ -88,7 +89,7 @@ def equal_weights(steps: StepMask, features: Features) -> StepScores:
 
 
 def masked_softmax(logits: Profile, mask: ProfileMask) -> Profile:
-    """Softmax over the valid steps of the last axis; exactly 0 on padding and where no step is valid.
+    """Softmax over the valid steps of the last axis; exactly 0 on padding and if no step is valid.
 
     Example:
         >>> masked_softmax(torch.zeros(1, 3), torch.tensor([[True, True, False]]))
@@ -148,7 +149,7 @@ class Readout(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory; zero where no step is valid."""
+        """Pooled vector of each trajectory; zero if no step is valid."""
 
     @abc.abstractmethod
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
@@ -162,7 +163,7 @@ class WeightedReadout(Readout):
     """A readout whose pooled vector is the sum of its step weights times the features."""
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory; zero where no step is valid."""
+        """Pooled vector of each trajectory; zero if no step is valid."""
         features, valid, far_from_overflow = self.checked_for_scores(features, mask)
         return weighted_sum(features, self._weights(self.scored(features, far_from_overflow), valid))
 

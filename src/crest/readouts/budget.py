@@ -13,14 +13,14 @@ from crest._base.arrays import PerProfile, Profile, ProfileMask, StepMask, at_le
 from crest.background.transience import in_order
 from crest.readouts.config import CrestConfig
 
-# our choice: docs/choices.md#flat-profiles
+# our choice: docs/evidence/choices.md#flat-profiles
 _FLAT = 1e-6
 
 _DEFAULT = CrestConfig()
 
 
 def unit_profile(profile: Profile, mask: ProfileMask | None = None) -> Profile:
-    """S_t: the profile scaled to [0, 1] over its valid steps; 0 everywhere where it is flat.
+    """S_t: the profile scaled to [0, 1] over its valid steps; 0 everywhere if it is flat.
 
     Example:
         >>> unit_profile(torch.tensor([1.0, 3.0, 2.0]))
@@ -111,7 +111,7 @@ def _unit_tail(unit: Profile, mask: ProfileMask | None, steps: PerProfile) -> Pe
 
 
 def event_budget(width: PerProfile, tail: PerProfile, config: CrestConfig = _DEFAULT) -> PerProfile:
-    """The estimated event fraction: a sharp-core estimate from b, blended into Otsu's tail where b is wide.
+    """The estimated event fraction: a sharp-core estimate from b, blended into Otsu's tail if b is wide.
 
     Example:
         >>> event_budget(torch.tensor([0.40, 0.50, 0.60]), torch.tensor([0.2, 0.2, 0.2]))

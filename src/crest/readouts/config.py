@@ -13,7 +13,9 @@ def _paper(value: float, where: str) -> Any:
 
 
 def _choice(value: float, section: str) -> Any:
-    return dataclasses.field(default=value, metadata={"source": f"our choice: docs/choices.md#{section}"})
+    return dataclasses.field(
+        default=value, metadata={"source": f"our choice: docs/evidence/choices.md#{section}"}
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,5 +73,5 @@ class CrestConfig:
 
     @classmethod
     def sources(cls) -> dict[str, str]:
-        """Where each constant comes from: the paper's equation, or a section of docs/choices.md."""
+        """Where each constant comes from: the paper's equation, or a section of docs/evidence/choices.md."""
         return {field.name: field.metadata["source"] for field in dataclasses.fields(cls)}

@@ -27,7 +27,7 @@ class ConjunctiveReadout(Readout):
         )
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory; zero where no step is valid."""
+        """Pooled vector of each trajectory; zero if no step is valid."""
         features, valid, far = self.checked_for_scores(features, mask)
         return weighted_sum(
             features, self._attention(self.scored(features, far), valid) * equal_weights(valid, features)

@@ -71,7 +71,7 @@ class MaskedMeans(NamedTuple):
 def masked_means(features: Features, selected: Selection, mask: StepMask | None = None) -> MaskedMeans:
     """F_sel, F_rest and F_global, channel by channel.
 
-    Where a channel selects every valid step there is no rest: it is then the global mean, so that the
+    If a channel selects every valid step there is no rest. The global mean then takes its place, so that the
     contrast is zero. A trajectory without valid steps gives zeros.
 
     Example:
@@ -121,7 +121,7 @@ def contrast(means: MaskedMeans, alpha: Tensor) -> Pooled:
 
 
 def share_over_steps(weights: Tensor) -> Tensor:
-    """Weights (B, T, ...) divided by their sum over steps; zero where that is zero.
+    """Weights (B, T, ...) divided by their sum over steps; zero if that is zero.
 
     Example:
         >>> share_over_steps(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))
@@ -213,12 +213,12 @@ class CrestReadout(Readout):
             number in (0, 1]: fixed.
         alpha: a fixed contrast weight in [0, 1] instead of the one that follows from the budget.
         background: what a step's residual is taken from, a kind of `crest.background.split`: the paper's "slow", or
-            "periodic+slow" where a machine runs or positions ripple through the features, which costs hundreds of times more
+            "periodic+slow" if a machine runs or positions ripple through the features, which costs hundreds of times more
             and does not compile or export.
         run_up: steps at the start, or at the start and the end, that are left out: a recurrent state runs up
             there, a convolution sees padding. "auto" finds them in training batches of 8 and more, and in
             `calibrate`, as a transience that every trajectory shows at its first or last steps: an average over
-            batches, at most a quarter of a trajectory at either end. Give 0 where every trajectory begins with its
+            batches, at most a quarter of a trajectory at either end. Give 0 if every trajectory begins with its
             event, as in a hammer test. A trajectory that would have no step left is pooled whole.
         stride: inputs per feature step of the encoder: `sigma` and `dilation` then count steps of the inputs; the low-pass
             has one step of the features at least.
@@ -268,7 +268,7 @@ class CrestReadout(Readout):
         self._left_out = (0, 0) if run_up == "auto" else both_ends(run_up)
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory (Algorithm 1); zero where no step is valid."""
+        """Pooled vector of each trajectory (Algorithm 1); zero if no step is valid."""
         series = self._checked_series(features, mask)
         # Lines 1 to 4, without gradients.
         found = self._find(series, observe=self.training)
@@ -345,7 +345,7 @@ class CrestReadout(Readout):
         return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
 
     def _look_for_run_up(self, series: CheckedFeatures) -> Residuals | None:
-        """Look for a run-up; the residuals over all valid steps, where compiled code finds them on the way."""
+        """Look for a run-up; the residuals over all valid steps, if compiled code finds them on the way."""
         # In eager code a batch of few is not even looked at: it does not count. A traced graph has no such branch, since the
         # size of the batch may be dynamic.
         if self.run_up is None or not (torch.compiler.is_compiling() or may_show(series.values)):
@@ -372,13 +372,13 @@ class CrestReadout(Readout):
             steps, nothing = series.values.new_tensor(self._left_out), self._left_out == (0, 0)
         else:
             steps = run_up.to(series.values.dtype)
-            # Masks cost time: none is made where there is nothing to leave out. To ask for that is to wait for a GPU, and a
+            # Masks cost time: none is made if there is nothing to leave out. To ask for that is to wait for a GPU, and a
             # traced graph cannot ask.
             asked = (self.validate or free_to_ask(steps)) and not torch.compiler.is_compiling()
             nothing = asked and not steps.any()
         if nothing:
             return series.valid, steps
-        # What somebody gives is taken as given; what was found is held below a quarter of each trajectory.
+        # A run-up that the user gives is taken as given; one that was found is held below a quarter of each trajectory.
         longest = 1.0 if self.run_up is None else LONGEST
         return without_run_up(valid_steps(series.valid, series.values[..., 0]), steps, longest), steps
 

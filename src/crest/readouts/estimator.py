@@ -8,6 +8,7 @@ import numpy.typing as npt
 import torch
 
 from crest._base.arguments import require_fields
+from crest._base.extras import missing_extra
 from crest.readouts import CrestConfig, CrestReadout
 
 try:
@@ -15,7 +16,7 @@ try:
     from sklearn.utils import Tags, check_array
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    raise ImportError("CrestPooler needs scikit-learn: pip install 'crest-readout[sklearn]'") from error
+    raise ImportError(missing_extra("CrestPooler", "scikit-learn", "sklearn")) from error
 
 
 class CrestPooler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

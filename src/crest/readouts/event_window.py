@@ -17,7 +17,7 @@ class EventWindowReadout(EventReadout):
     """
 
     def forward(self, features: Features, events: StepFlags, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory; zero where no step is valid."""
+        """Pooled vector of each trajectory; zero if no step is valid."""
         return weighted_sum(*self._weighted(features, events, mask))
 
     def step_weights(

@@ -16,7 +16,7 @@ class GatedAttentionReadout(WeightedReadout):
         validate: see `Readout`.
     """
 
-    # our choice: docs/choices.md#scorer-size
+    # our choice: docs/evidence/choices.md#scorer-size
     def __init__(self, width: int, *, hidden: int = 64, validate: bool = True) -> None:
         super().__init__(width=width, validate=validate)
         self.content = nn.Linear(width, hidden)

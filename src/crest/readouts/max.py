@@ -15,7 +15,7 @@ class MaxReadout(Readout):
     """
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory; zero where no step is valid."""
+        """Pooled vector of each trajectory; zero if no step is valid."""
         features, valid = self.checked(features, mask)
         largest = features.masked_fill(~valid.unsqueeze(-1), -torch.inf).amax(1)
         return torch.where(valid.any(1, keepdim=True), largest, 0.0)

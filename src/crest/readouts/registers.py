@@ -17,7 +17,7 @@ class RegistersReadout(Readout):
         validate: see `Readout`.
     """
 
-    # our choice: docs/choices.md#registers
+    # our choice: docs/evidence/choices.md#registers
     def __init__(self, width: int, *, registers: int = 4, validate: bool = True) -> None:
         super().__init__(width=width, validate=validate)
         require("registers", registers, "be a whole number, 1 or more")
@@ -25,7 +25,7 @@ class RegistersReadout(Readout):
         self.registers = nn.Parameter(torch.stack([learned_vector(width) for _ in range(registers)]).detach())
 
     def forward(self, features: Features, mask: StepFlags | None = None) -> Pooled:
-        """Pooled vector of each trajectory; zero where no step is valid."""
+        """Pooled vector of each trajectory; zero if no step is valid."""
         features, valid, far = self.checked_for_scores(features, mask)
         registers = self.registers.to(features.dtype).expand(features.shape[0], -1, -1)
         tokens = torch.cat([features, registers], dim=1)

@@ -21,7 +21,7 @@ from crest.readouts.budget import RunningAverages
 from crest.readouts.fast import serves
 from crest.readouts.fast.fused import residuals_of
 
-# our choice: docs/choices.md#run-up
+# our choice: docs/evidence/choices.md#run-up
 _STARTS = 4.0
 _ENDS = 2.0
 _SMOOTH = 5
@@ -166,7 +166,7 @@ class RunUp(RunningAverages):
 
 
 def without_run_up(mask: StepMask, steps: Tensor, longest: float = LONGEST) -> StepMask:
-    """The valid steps less `steps` (2,) of them at the start and at the end; all of them where none would be left.
+    """The valid steps less `steps` (2,) of them at the start and at the end; all of them if none would be left.
 
     Args:
         mask: valid steps (B, T).

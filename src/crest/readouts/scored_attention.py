@@ -15,7 +15,7 @@ class ScoredAttentionReadout(WeightedReadout):
         validate: see `Readout`.
     """
 
-    # our choice: docs/choices.md#scorer-size
+    # our choice: docs/evidence/choices.md#scorer-size
     def __init__(self, width: int, *, hidden: int = 64, validate: bool = True) -> None:
         super().__init__(width=width, validate=validate)
         self.scorer = nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, 1))

@@ -17,7 +17,7 @@ from crest.background.transience import vote_count
 from crest.readouts import CrestReadout
 from crest.readouts.budget import event_budget
 
-# our choice: docs/choices.md#streaming
+# our choice: docs/evidence/choices.md#streaming
 _DEVIATIONS = 3.0
 
 
@@ -49,7 +49,7 @@ class StreamingCrest:
     no more; what a step costs does not grow with the stream. No gradients.
 
     Budget and alpha are frozen: the stream works with a copy of the readout as it is now. With `budget="trajectory"` each
-    window finds its own. The readout's run-up is left out where the stream begins and, in `flush`, where it ends: in
+    window finds its own. The readout's run-up is left out at the beginning of the stream and, in `flush`, at its end: in
     between there is none, as long as the encoder carries its state from chunk to chunk.
 
     Args:
@@ -82,7 +82,8 @@ class StreamingCrest:
         self.window, self.hop = int(window), int(hop)
         # A copy, so that further training of the readout does not reach the stream; chunks are checked when they come.
         self._readout = copy.deepcopy(readout).eval()
-        self._readout.validate, self._validate = False, readout.validate
+        # The copy looks at its windows too: by this it knows numbers that are near the end of their range, and scales first.
+        self._validate = readout.validate
         self._run_up = _run_up_of(readout)
         self._readout.run_up, self._readout._left_out = None, (0, 0)
         self.reset()
@@ -227,7 +228,7 @@ class StreamingCrest:
         return StreamedWindow(start, self._readout(features, mask), vote_count(core.selected), own)
 
     def _without_run_up(self, features: Tensor, start: int, ended: bool) -> StepMask | None:
-        """The steps that the encoder's run-up leaves; None where that is all, or none at all."""
+        """The steps that the encoder's run-up leaves; None if that is all, or none at all."""
         first, last = self._run_up
         inside = torch.arange(start, self._steps, device=features.device) >= first
         if ended:

@@ -36,7 +36,7 @@ class WindowedReadout(WeightedReadout):
         validate: see `Readout`.
     """
 
-    # our choice: docs/choices.md#window
+    # our choice: docs/evidence/choices.md#window
     def __init__(self, width: int, *, window: int = 32, validate: bool = True) -> None:
         super().__init__(width=width, validate=validate)
         require("window", window, "be a whole number, 1 or more")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from crest.recordings.loading import load_recordings
     from crest.recordings.options import RecordingOptions
-    from crest.recordings.splits import split_by_condition
+    from crest.recordings.splits import split_by_column, split_by_condition
     from crest.recordings.storage import load, save
     from crest.recordings.trajectories import Splits, Trajectories
 
@@ -20,6 +20,7 @@ _HOMES = {
     "load": "storage",
     "load_recordings": "loading",
     "save": "storage",
+    "split_by_column": "splits",
     "split_by_condition": "splits",
 }
 
@@ -43,5 +44,6 @@ __all__ = [
     "load",
     "load_recordings",
     "save",
+    "split_by_column",
     "split_by_condition",
 ]

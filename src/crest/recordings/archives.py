@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-# our choice: docs/choices.md#largest-file
+# our choice: docs/evidence/choices.md#largest-file
 LARGEST = 4 * 2**30
 """Bytes that the arrays of one file may take in memory unless the caller allows more."""
 _PIECE = 2**20

@@ -3,7 +3,10 @@
 import hashlib
 from pathlib import Path
 
+from crest.recordings.signal_files import reading
 from crest.recordings.table import read_table
+from crest.recordings.wfdb_files import signal_files
+from crest.recordings.windows import event_file
 
 _DIGITS = 16
 
@@ -30,18 +33,25 @@ def recordings_digest(
     found = read_table(table)
     place = table.parent if folder is None else folder
     digest = hashlib.sha256(table.read_bytes())
+    seen: set[Path] = set()
     for row in found.rows:
-        # Event steps may also stand in the table itself.
-        steps = "" if events is None else row.cells.get(events, "")
-        for cell in (row.cells.get(file, ""), steps if steps.lower().endswith(".npy") else ""):
-            if not cell:
-                continue
+        listed = row.cells.get(file, ""), "" if events is None else event_file(row.cells.get(events, ""))
+        for cell in filter(None, listed):
             path = place / cell
-            if not path.is_file():
-                raise FileNotFoundError(
-                    f"file {str(path)!r} does not exist, and {found.place} {row.line} of {str(table)!r} lists it "
-                    "(`crest recordings check` tells all that is wrong)"
-                )
-            with path.open("rb") as content:
-                digest.update(f"{cell}\n{hashlib.file_digest(content, 'sha256').hexdigest()}\n".encode())
+            named = [(cell, path)]
+            if path.suffix.lower() == ".hea" and path.is_file():
+                with reading("file", path):
+                    named += [(one.name, one) for one in signal_files(path)]
+            for name, one in named:
+                # Rows may be parts of one file.
+                if one in seen:
+                    continue
+                seen.add(one)
+                if not one.is_file():
+                    raise FileNotFoundError(
+                        f"file {str(one)!r} does not exist, and {found.place} {row.line} of {str(table)!r} lists it "
+                        "(`crest recordings check` tells all that is wrong)"
+                    )
+                with one.open("rb") as content:
+                    digest.update(f"{name}\n{hashlib.file_digest(content, 'sha256').hexdigest()}\n".encode())
     return digest.hexdigest()[:_DIGITS]

@@ -30,20 +30,29 @@ class Gathered:
     rate: float | None
     classes: tuple[str, ...] | None
     silent: list[str]
-    """Files of which nobody says the sample rate."""
+    """Files whose sample rate is not known."""
     advice: list[str]
-    """What to do where one cause is behind many problems."""
+    """What to do if one cause is behind many problems."""
 
     def rate_missing(self) -> str:
-        """The sentence for files of which nobody says the sample rate."""
+        """The sentence for files whose sample rate is not known."""
         file = self.silent[0] if self.silent else ""
-        return f"sample_rate must be given where files do not say it, got none for {file!r}"
+        return f"sample_rate must be given if files do not say it, got none for {file!r}"
 
 
 def gathered_recordings(
-    table: str | os.PathLike[str], folder: str | os.PathLike[str] | None, options: RecordingOptions
+    table: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None,
+    options: RecordingOptions,
+    chosen: Callable[[RecordingTable], RecordingTable] | None = None,
 ) -> Gathered:
     r"""Every row of the table with its file, which is in the folder, by default the table's own.
+
+    Args:
+        table: A .csv or .parquet file.
+        folder: Where relative paths in the table begin.
+        options: How the recordings are read.
+        chosen: From the table to that with some of its rows; files of the others are not opened.
 
     Raises:
         ValueError: An argument is wrong, or the table; what is wrong with rows is among the problems.
@@ -55,12 +64,14 @@ def gathered_recordings(
         ...     gathered_recordings(Path(folder) / "table.csv", None, RecordingOptions(window=4)).problems[0].line
         2
     """
-    found = read_table(Path(table))
+    whole = read_table(Path(table))
+    found = whole if chosen is None else chosen(whole)
     require_columns(found, options.table_columns())
     place = found.path.parent if folder is None else Path(folder)
     if not place.is_dir():
         raise ValueError(f"folder must exist, got {str(place)!r}")
-    classes = class_names([row.cells[options.label] for row in found.rows], options.classes)
+    # Of the whole table: the number of a class must not depend on which rows are looked at.
+    classes = class_names([row.cells[options.label] for row in whole.rows], options.classes)
     recordings, problems = read_rows(found, place, options, classes)
 
     given = None if options.channels is None else tuple(options.channels)
@@ -135,7 +146,7 @@ def common_value(
 
 
 def _beside(recordings: list[Recording]) -> Callable[[Signal, object], str]:
-    """What says which channels a file has beside those of most files, where both are named."""
+    """What says which channels a file has beside those of most files, if both are named."""
     named = Counter(
         one.signal.channels
         for one in recordings
@@ -153,7 +164,7 @@ def _beside(recordings: list[Recording]) -> Callable[[Signal, object], str]:
 
 
 def _elsewhere(recordings: list[Recording], folder: Path) -> Iterator[str]:
-    """What to do where no file of the table is in the folder."""
+    """What to do if no file of the table is in the folder."""
     named = [one.file for one in recordings if one.file]
     if not named or any(_is_file(folder / name) for name in named):
         return
@@ -170,7 +181,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _shorter(recordings: list[Recording], window: int) -> Iterator[str]:
-    """What to do where recordings have fewer samples than a window."""
+    """What to do if recordings have fewer samples than a window."""
     lengths = [one.length for one in recordings if one.length is not None]
     shortest, longest = min(lengths, default=window), max(lengths, default=window)
     if shortest < window:

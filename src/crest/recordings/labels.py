@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from crest.recordings.table import is_number
 
+_LISTED = 5
+"""At most this many classes that `classes=` leaves out are listed: a column of numbers would have hundreds."""
+
 
 def class_names(cells: Iterable[str], classes: Sequence[str] | bool | None) -> tuple[str, ...] | None:
     """The classes that the cells of a label column name, in the order of their numbers; None if labels are numbers.
@@ -31,6 +34,23 @@ def class_names(cells: Iterable[str], classes: Sequence[str] | bool | None) -> t
     if classes is None and (not found or any(numbers)):
         return None
     return tuple(sorted(found, key=float) if found and all(numbers) else found)
+
+
+def require_named(column: str, cells: Iterable[str], names: Sequence[str]) -> set[str]:
+    """The classes that the cells name; a ValueError if one of them is not among the names.
+
+    Example:
+        >>> require_named("state", ["ok", "", "worn"], ("ok", "fault"))
+        Traceback (most recent call last):
+        ValueError: classes must name every class of the column 'state', got ok, fault, and it also has worn
+    """
+    there = {cell for cell in cells if cell}
+    if missing := sorted(there.difference(names)):
+        raise ValueError(
+            f"classes must name every class of the column {column!r}, got {', '.join(names)}, and it also has "
+            f"{', '.join(missing[:_LISTED])}{' and others' if len(missing) > _LISTED else ''}"
+        )
+    return there
 
 
 def class_number(column: str, text: str, names: Sequence[str]) -> float:

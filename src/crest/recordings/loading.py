@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from crest._base.arguments import require_known
 from crest._base.doors import door
+from crest.nuisances.scale import in_own_units
 from crest.recordings.gathering import Gathered, gathered_recordings
 from crest.recordings.options import RecordingOptions
 from crest.recordings.problems import refuse_problems
 from crest.recordings.trajectories import Trajectories
 from crest.recordings.windows import cut_windows, window_starts
+
+_AT_A_TIME = 256
+"""Windows that are standardised at a time: each needs several copies of itself."""
 
 
 @door
@@ -25,9 +30,13 @@ def load_recordings(
 ) -> Trajectories:
     r"""Windows of all recordings that a table lists, in its order, as float32.
 
-    `extra` says where each comes from: `recording` (the row of the table, from 0), `start` (the window's
-    first sample) and, if that column is named, `condition` (text). Samples after the last whole window of a
-    recording are not used.
+    `extra` says where each comes from: `file` (as the table spells it), `recording` (the number of the file, from 0),
+    `row` (of the table, from 0), `start` (the window's first sample in the file) and, if these columns are named,
+    `condition`, `split` and `group` (text). Several condition columns are joined in `condition`, and each is there by its
+    own name too. Samples after the last whole window of a row are not used.
+
+    By default signals are in raw units and labels as in the table. Pass options to override; `options` of the result says how
+    they were read.
 
     Args:
         table: A .csv (header line, UTF-8) or .parquet file with one row per recording.
@@ -47,7 +56,7 @@ def load_recordings(
         ...     _ = (Path(folder) / "table.csv").write_text("file,label\na.npy,0.5\n")
         ...     data = load_recordings(Path(folder) / "table.csv", window=4, sample_rate=100)
         >>> data, data.extra["start"].tolist()
-        (Trajectories(2 x 4 steps x 1 channels (channel 0)), [0, 4])
+        (Trajectories(2 x 4 steps x 1 channels (channel 0); raw units, as in the files), [0, 4])
     """
     known = [field.name for field in dataclasses.fields(RecordingOptions)]
     require_known("load_recordings", "option", fields, known)
@@ -70,25 +79,44 @@ def joined(found: Gathered) -> Trajectories:
     starts = [window_starts(len(signal), window, hop) for signal in signals]
     counts = [len(start) for start in starts]
     ends = np.cumsum(counts)
+    factors = _factors(options, found.channels)
     # Written in place: with many recordings a concatenation would hold all windows twice.
     x = np.empty((int(ends[-1]), window, signals[0].shape[1]), dtype=np.float32)
     events = None if options.events is None else np.zeros(x.shape[:2], dtype=np.bool_)
     for recording, signal, end, count in zip(recordings, signals, ends, counts, strict=True):
-        x[end - count : end] = cut_windows(signal, window, hop)
+        part = x[end - count : end]
+        part[...] = cut_windows(signal, window, hop)
+        if factors is not None:
+            part *= factors
+        if options.standardise is not None:
+            _standardise(part, recording.length or window, robust=options.standardise == "median")
         if events is not None and recording.events is not None:
             events[end - count : end] = cut_windows(recording.events, window, hop)
-    extra = {"recording": np.repeat(np.arange(len(counts)), counts), "start": np.concatenate(starts)}
-    if options.condition is not None:
-        extra["condition"] = np.repeat(np.array([str(one.condition) for one in recordings]), counts)
+    extra = {
+        "file": np.repeat(np.array([one.file for one in recordings]), counts),
+        "recording": np.repeat(np.array([one.number for one in recordings]), counts),
+        "row": np.repeat(np.arange(len(counts)), counts),
+        "start": np.concatenate([one.first + start for one, start in zip(recordings, starts, strict=True)]),
+    }
+    texts = {name: [str(getattr(one, name)) for one in recordings] for name in ("split", "group")}
+    texts = {name: column for name, column in texts.items() if getattr(options, name) is not None}
+    if options.conditions:
+        texts["condition"] = [str(one.condition) for one in recordings]
+    if len(options.conditions) > 1:
+        for place, name in enumerate(options.conditions):
+            texts[name] = [one.conditions[place] for one in recordings]
+    extra |= {name: np.repeat(np.array(column), counts) for name, column in texts.items()}
 
     def repeated(name: str) -> npt.NDArray[np.float64]:
         return np.repeat(np.array([getattr(one, name) for one in recordings], dtype=np.float64), counts)
 
     about = [f"recordings of {found.table.path}", f"windows of {window} samples, one every {hop}"]
     about += [] if options.resample is None else [f"resampled to {options.resample:g} samples per second"]
+    about += [options.units]
+    y = repeated("label")
     return Trajectories(
         x=x,
-        y=repeated("label"),
+        y=y if found.classes else (y - options.label_mean) / options.label_scale,
         events=events,
         proxy=None if options.proxy is None else repeated("proxy"),
         sample_rate=float(found.rate),
@@ -96,7 +124,29 @@ def joined(found: Gathered) -> Trajectories:
         classes=found.classes or (),
         source=", ".join(about),
         extra=extra,
+        # With the classes that were found: the numbers of further recordings must mean the same.
+        options=RecordingOptions.from_dict(
+            options.to_dict() | ({"classes": list(found.classes)} if found.classes else {})
+        ),
     )
+
+
+def _factors(options: RecordingOptions, channels: tuple[str, ...]) -> npt.NDArray[np.float32] | None:
+    """What the channels are multiplied by; None for nothing."""
+    factors = np.atleast_1d(np.asarray(options.scale, dtype=np.float32))
+    if len(factors) not in (1, len(channels)):
+        raise ValueError(
+            f"scale must be one number, or one for each of the channels {', '.join(channels)}, got {options.scale!r}"
+        )
+    return None if (factors == 1).all() else factors
+
+
+def _standardise(windows: npt.NDArray[np.float32], length: int, *, robust: bool) -> None:
+    """Put windows (n, T, C) in units of their own, in place; steps behind `length` are padding and stay 0."""
+    inside = windows[:, :length]
+    for first in range(0, len(windows), _AT_A_TIME):
+        rows = slice(first, first + _AT_A_TIME)
+        inside[rows] = in_own_units(torch.from_numpy(inside[rows]), robust=robust).numpy()
 
 
 def padded(found: Gathered) -> Gathered:

@@ -120,10 +120,10 @@ def serve() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415, not on Windows
 
-        # A damaged header can ask for terabytes: a MemoryError here is an answer, a machine that swaps is none.
+        # A damaged header can ask for terabytes. A MemoryError can be reported; a machine that swaps cannot.
         limit = int(sys.argv[1])
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    # Nobody reads our standard error; the answer is all that the parent sees.
+    # The parent reads the response alone, not our standard error.
     warnings.simplefilter("ignore")
     out = sys.stdout.buffer
     for line in sys.stdin:

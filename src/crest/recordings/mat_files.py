@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from crest._base.extras import missing_extra
 from crest.recordings.archives import LARGEST, require_own_names, require_room
 
 # Seconds for one answer. A sound file takes well below one; a damaged one can keep the reader busy for ever.
@@ -60,7 +61,7 @@ def read_mat(path: Path, names: Sequence[str], largest: int | None = None) -> di
     Args:
         path: of the file.
         names: what to read; a name that the file does not have, or that is no array of numbers, is left out.
-        largest: bytes that the arrays may take in memory; 4 GiB unless given.
+        largest: bytes that the arrays may take in memory; 4 GiB by default.
 
     Raises:
         ValueError: The file is damaged, or too large.
@@ -76,7 +77,7 @@ def read_mat(path: Path, names: Sequence[str], largest: int | None = None) -> di
 
 
 class _Reader:
-    """The other process. It starts when somebody asks, and again after a file that killed it."""
+    """The other process. It starts with the first request, and again after a file that killed it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -85,7 +86,7 @@ class _Reader:
         self._limit = 0
 
     def ask(self, request: dict[str, Any], largest: int) -> tuple[dict[str, Any], list[bytes]]:
-        """The answer, and the bytes behind it; a ValueError where the reader finds the file bad or dies of it."""
+        """The answer, and the bytes behind it; a ValueError if the reader finds the file bad or dies of it."""
         # One request at a time: answers come back in order, and nothing in them says whose they are.
         with self._lock:
             # The limit is on addresses, not on memory in use: it also holds what libraries map and never touch.
@@ -105,10 +106,8 @@ class _Reader:
                     raise ValueError(f"the reader died of it ({reason}): damaged?") from error
                 raise
         if "missing" in about:
-            package = about["missing"]
-            raise ImportError(
-                f"a .mat file of version 7.3 needs {package}: pip install {package}; or save it with '-v7' in MATLAB"
-            )
+            told = missing_extra("a .mat file of version 7.3", about["missing"], "recordings")
+            raise ImportError(f"{told} Or save it with '-v7' in MATLAB.")
         if "error" in about:
             raise ValueError(about["error"])
         return about, parts
@@ -122,7 +121,7 @@ class _Reader:
             self.stop()
         if self._process is None:
             if importlib.util.find_spec("scipy") is None:
-                raise ImportError("a .mat file needs scipy: pip install scipy")
+                raise ImportError(missing_extra("a .mat file", "scipy", "recordings"))
             # -I: nothing of the user's folder or PYTHONPATH may stand in for NumPy or SciPy there.
             command = [sys.executable, "-I", str(_PROGRAM), str(limit)]
             self._process = subprocess.Popen(

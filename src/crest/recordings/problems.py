@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from crest.recordings.table import Problem, RecordingTable
 
 _LISTED = 5
-"""So many rows, or reasons that differ in a name or a number alone, are listed one by one."""
+"""Up to this many rows, or reasons that differ in a name or a number alone, are listed one by one."""
 _FIRST = 3
-"""Of more rows, so many are named."""
+"""If there are more rows, this many are named."""
 _PARTICULAR = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<!\w)[-+]?\d[\w.+-]*")
 
 
 def told_problems(place: str, problems: Iterable[tuple[int | None, str]]) -> list[str]:
     """A line of text for each reason, with the rows that have it.
 
-    Reasons that differ in names and numbers alone are one where there are many of them: its text is then that of the first row.
+    Reasons that differ in names and numbers alone are one if there are many of them: its text is then that of the first row.
 
     Args:
         place: how the table counts, "line" or "row".

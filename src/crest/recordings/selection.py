@@ -87,11 +87,11 @@ def planned(
 ) -> Plan:
     """What to read of a file with these columns.
 
-    A column that is named for a time, or holds dates, is a channel only where `columns` has it or `time` is False.
+    A column that is named for a time, or holds dates, is a channel only if `columns` has it or `time` is False.
 
     Args:
         selection: what is wanted.
-        names: of all columns, where the file has them.
+        names: of all columns, if the file has them.
         width: how many there are.
         dated: places of those that hold dates.
 
@@ -118,7 +118,7 @@ def planned(
             raise ValueError(f"columns must not have the time column, got {selection.time!r} in both")
     elif len(like_times) > 1:
         both = " and ".join(_called(place, names) for place in like_times)
-        raise ValueError(f"time must say which column is the time where there are several, got {both}")
+        raise ValueError(f"time must say which column is the time if there are several, got {both}")
     elif like_times:
         time = like_times[0]
     if chosen is None:
@@ -146,7 +146,7 @@ def chosen_columns(content: Content, selection: ColumnSelection) -> Signal:
         ((9, 1), 50.0, ('x',))
     """
     array = content.array
-    # Not a signal: whoever wants samples says so.
+    # Not a signal. A caller that needs samples reports it.
     if array.ndim not in (1, 2) or array.size == 0 or array.dtype.kind not in "iuf":
         return Signal(array, content.sample_rate, content.names)
     array = array.reshape(len(array), -1)
@@ -177,7 +177,7 @@ def chosen_columns(content: Content, selection: ColumnSelection) -> Signal:
 
 
 def _is_time(column: Callable[[int], npt.NDArray[Any]], read: tuple[int, ...], counted: bool) -> bool:
-    """Whether the first column, and no other, rises by equal steps; one that counts only may if nobody reads it."""
+    """Whether the first column, and no other, rises by equal steps. With `counted`, one that only counts samples is a channel."""
     if 0 not in read or not rises_evenly(column(0)):
         return False
     if any(rises_evenly(column(place)) for place in read if place != 0):
@@ -186,7 +186,7 @@ def _is_time(column: Callable[[int], npt.NDArray[Any]], read: tuple[int, ...], c
         if counted:
             return False
         raise ValueError(
-            "time must say what the first column is where it counts the samples (1, 2, 3): time=0 takes it for "
+            "time must say what the first column is if it counts the samples (1, 2, 3): time=0 takes it for "
             "seconds, time=False for a channel, and columns= leaves it out"
         )
     return True
@@ -199,7 +199,7 @@ def _place(argument: str, column: str | int, names: tuple[str, ...] | None, widt
     if isinstance(column, str):
         if names is None:
             raise ValueError(
-                f"{argument} must be numbers where the file does not name its columns, got {column!r}"
+                f"{argument} must be numbers if the file does not name its columns, got {column!r}"
             )
         if names.count(column) != 1:
             many = did_you_mean(column, names) if column not in names else " several times"

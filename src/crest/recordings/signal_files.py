@@ -19,6 +19,7 @@ from crest.recordings.optional import optional_module
 from crest.recordings.parquet_files import read_parquet
 from crest.recordings.selection import ColumnSelection, Content, Signal, chosen_columns
 from crest.recordings.text_files import read_text
+from crest.recordings.wfdb_files import read_wfdb
 
 
 @door_leaving("columns")
@@ -30,21 +31,22 @@ def read_signal(
     time: str | int | bool = True,
     largest: int | None = None,
 ) -> Signal:
-    """Samples (T, C) of one file, with its sample rate and channel names where it carries them.
+    """Samples (T, C) of one file, with its sample rate and channel names if it carries them.
 
     Args:
         path: The suffix says how to read it. `.csv` and `.txt`: one row per sample, one column per channel, with
             or without one line of names; commas, semicolons, tabs or spaces separate, and numbers may have decimal
-            commas where a comma does not. `.parquet` needs pyarrow, a .mat file of version 7.3 needs h5py. `.wav`:
-            integers are scaled to [-1, 1]. Nothing is ever unpickled.
+            commas if a comma does not. `.parquet` needs pyarrow, a .mat file of version 7.3 needs h5py. `.wav`:
+            integers are scaled to [-1, 1]. `.hea`: the header of a WFDB record, with its signal files in the same
+            folder; needs wfdb. Nothing is ever unpickled.
         key: Which array of a .npz or .mat file; may be a pattern that fits one name ("*_DE_time"). Needed
-            only where there are several.
+            only if there are several.
         columns: Which columns are the channels, in this order, by name or by number from 0. By default all but the
             time.
         time: The column with the time of each sample, by name or by number, in seconds unless its name says
             another unit ("time_ms"). It tells the sample rate and is no channel. By default it is found by its
             name, or because the first column, and no other, rises by equal steps. False: there is none.
-        largest: Bytes that the file's content may take in memory, 4 GiB unless given. It is judged before
+        largest: Bytes that the file's content may take in memory, 4 GiB by default. It is judged before
             anything is allocated: a small compressed file can stand for terabytes.
 
     Raises:
@@ -130,7 +132,7 @@ def _chosen(names: Iterable[str], key: str | None) -> str:
         return key
     fitting = names if key is None else fnmatch.filter(names, key)
     if len(fitting) != 1:
-        asked = "key must name one array where there are several" if key is None else f"key {key!r} fits"
+        asked = "key must name one array if there are several" if key is None else f"key {key!r} fits"
         count = "" if key is None else f" {len(fitting)} arrays"
         raise ValueError(f"{asked}{count}; the file holds {', '.join(names) or 'nothing'}")
     return fitting[0]
@@ -182,4 +184,5 @@ _READERS: dict[str, Callable[[Path, ColumnSelection], Content]] = {
     ".txt": read_text,
     ".parquet": read_parquet,
     ".wav": _wav,
+    ".hea": read_wfdb,
 }

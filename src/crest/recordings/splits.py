@@ -10,7 +10,7 @@ import numpy.typing as npt
 from crest._base import rng
 from crest._base.arguments import did_you_mean
 from crest._base.doors import door
-from crest.recordings.options import Division, IdBy
+from crest.recordings.options import SPLIT_PARTS, Division, IdBy, RecordingOptions
 from crest.recordings.trajectories import Splits, Trajectories
 
 
@@ -32,23 +32,25 @@ def split_by_condition(
     id_by: IdBy = "block",
     gap: float = 1,
     seed: int = 0,
-    standardise: bool = True,
+    standardise_labels: bool = False,
 ) -> Splits:
     """Train, ID and OOD windows: OOD has the conditions in `ood`, ID is held out of the rest.
 
     Args:
         trajectories: What `load_recordings` returned, with a condition column.
-        ood: One condition or several, compared as text: 1500 is "1500".
-        id_fraction: Share of the windows of each recording, or of the recordings, that is held out.
+        ood: One condition or several, compared as text: 1500 is "1500". With several condition columns, "speed=1500" means
+            every condition with this speed, and "1500, low" one combination.
+        id_fraction: Share of the windows of each recording, or of the recordings or groups, that is held out.
         id_by: "block" holds out one run of windows at a random place of each recording, with a gap to the
             training windows; a recording too short for that stays in train. "recording" holds out whole
-            recordings.
+            recordings (files), "group" whole groups of the column that `group=` of `load_recordings` names.
         gap: Signal between a training window and a held-out one of the same recording, at least, in window
             lengths. 0 lets them touch; they never overlap. Windows in the gap are in no split; `source` of
             the training split says how many.
         seed: Seed of what is held out.
-        standardise: Give the labels mean 0 and variance 1 on the training windows, the same shift and scale
-            in all splits; `extra["label"]` then holds them as they were. Numbers of classes stay as they are.
+        standardise_labels: Give the labels mean 0 and variance 1 on the training windows, the same shift and scale
+            in all splits; `extra["label"]` then holds them as they were, and `options` has shift and scale. By default labels
+            stay as they are in the table. Numbers of classes always do.
 
     Example:
         >>> n = np.arange(20)
@@ -60,21 +62,79 @@ def split_by_condition(
         >>> len(splits.ood), len(splits.id), len(splits.train) in (6, 7)
         (10, 2, True)
     """
-    missing = [name for name in ("recording", "start", "condition") if name not in trajectories.extra]
+    _require_extra(trajectories, "condition")
+    division = Division(
+        id_fraction=id_fraction, id_by=id_by, gap=gap, seed=seed, standardise_labels=standardise_labels
+    )
+    return split_rows(trajectories, of_conditions(trajectories, ood), None, division)
+
+
+@door
+def split_by_column(
+    trajectories: Trajectories,
+    *,
+    id_fraction: float = 0.2,
+    id_by: IdBy = "block",
+    gap: float = 1,
+    seed: int = 0,
+    standardise_labels: bool = False,
+) -> Splits:
+    """Train, ID and OOD windows as a column of the table says: the one that `split=` of `load_recordings` names.
+
+    If no row is `id`, ID is held out of the rows that are `train`, as in `split_by_condition`. If no row is `ood`, the ID
+    windows stand in its place too.
+
+    Args:
+        trajectories: What `load_recordings` returned, with a column of splits.
+        id_fraction: As in `split_by_condition`; only if no row is `id`.
+        id_by: The same.
+        gap: The same.
+        seed: The same.
+        standardise_labels: Give the labels mean 0 and variance 1 on the training windows.
+
+    Example:
+        >>> n = np.arange(20)
+        >>> data = Trajectories(
+        ...     x=np.zeros((20, 8, 1)), y=n % 3.0, sample_rate=1.0, channels=("a",),
+        ...     extra={"recording": n // 10, "start": n % 10 * 8, "split": np.repeat(["train", "id", "ood"], [12, 4, 4])},
+        ... )
+        >>> splits = split_by_column(data)
+        >>> len(splits.train), len(splits.id), len(splits.ood)
+        (12, 4, 4)
+    """
+    _require_extra(trajectories, "split")
+    division = Division(
+        id_fraction=id_fraction, id_by=id_by, gap=gap, seed=seed, standardise_labels=standardise_labels
+    )
+    return split_rows(trajectories, *parts_of(trajectories), division)
+
+
+def parts_of(trajectories: Trajectories) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_] | None]:
+    """Which windows a column of splits calls OOD, and which it calls ID; None if it calls none ID."""
+    part = trajectories.extra["split"]
+    unknown = sorted(set(part.tolist()) - set(SPLIT_PARTS))
+    if unknown:
+        raise ValueError(f"extra['split'] must hold {', '.join(SPLIT_PARTS)}, got {unknown[0]!r}")
+    if not (part == "train").any():
+        raise ValueError("split must leave rows to train on, got no cell 'train' in its column")
+    is_id = part == "id"
+    return part == "ood", is_id if is_id.any() else None
+
+
+def _require_extra(trajectories: Trajectories, column: str) -> None:
+    missing = [name for name in ("recording", "start", column) if name not in trajectories.extra]
     if missing:
         raise ValueError(
-            f"trajectories must have recording, start and condition in extra, got no {', '.join(missing)}; "
-            "name the column: load_recordings(..., condition=...)"
+            f"trajectories must have recording, start and {column} in extra, got no {', '.join(missing)}; "
+            f"name the column: load_recordings(..., {column}=...)"
         )
-    division = Division(id_fraction=id_fraction, id_by=id_by, gap=gap, seed=seed, standardise=standardise)
-    return split_rows(trajectories, _of_conditions(trajectories.extra["condition"], ood), division)
 
 
 def split_rows(
     trajectories: Trajectories,
     is_ood: npt.NDArray[np.bool_],
+    is_id: npt.NDArray[np.bool_] | None,
     division: Division,
-    is_id: npt.NDArray[np.bool_] | None = None,
 ) -> Splits:
     """Train, ID and OOD windows if it is known which are OOD, and perhaps which are ID.
 
@@ -83,8 +143,8 @@ def split_rows(
     Args:
         trajectories: what `load_recordings` returned.
         is_ood: (N,), True where a window is OOD.
-        division: how ID is held out of those that are not OOD.
         is_id: (N,), True where a window is ID; then nothing is drawn.
+        division: how ID is held out of those that are not OOD.
     """
     seen = trajectories[~is_ood]
     generator = rng.generator(division.seed, f"recordings/id by {division.id_by}")
@@ -93,6 +153,12 @@ def split_rows(
         held = Holdout(~is_id[~is_ood], is_id[~is_ood], 0)
     elif division.id_by == "recording":
         held = held_out_recordings(recording, division.id_fraction, generator)
+    elif division.id_by == "group":
+        _require_extra(trajectories, "group")
+        names, numbers = np.unique(seen.extra["group"], return_inverse=True)
+        if len(names) < 2:
+            raise ValueError(f"id_by='group' must find 2 groups outside ood, got {len(names)}")
+        held = held_out_recordings(numbers, division.id_fraction, generator)
     else:
         reach = (1 + division.gap) * seen.x.shape[1]
         held = held_out_blocks(recording, start, reach, division.id_fraction, generator)
@@ -112,26 +178,41 @@ def split_rows(
             for name, (part, note) in parts.items()
         }
     )
-    return standardised(splits) if division.standardise and not trajectories.classes else splits
+    return standardised(splits) if division.standardise_labels and not trajectories.classes else splits
 
 
-def _of_conditions(
-    condition: npt.NDArray[Any], ood: str | float | Sequence[str | float]
+def of_conditions(
+    trajectories: Trajectories, ood: str | float | Sequence[str | float], name: str = "ood"
 ) -> npt.NDArray[np.bool_]:
-    """True where a trajectory's condition is one of `ood`; refuses what is not there, and all of them."""
+    """True where a trajectory's condition is one of `ood`; refuses what is not there, and all of them.
+
+    Args:
+        trajectories: with conditions in `extra`.
+        ood: conditions, or `column=value` if there are several condition columns.
+        name: of the argument.
+    """
     if ood is None:
-        raise ValueError("ood must name one condition or several, got None")
-    wanted = [str(name) for name in ([ood] if isinstance(ood, str | float | int) else ood)]
-    there = sorted(set(condition.tolist()))
-    unknown = [name for name in wanted if name not in there]
+        raise ValueError(f"{name} must name one condition or several, got None")
+    condition = trajectories.extra["condition"]
+    columns = () if trajectories.options is None else trajectories.options.conditions
+    wanted = [str(one) for one in ([ood] if isinstance(ood, str | float | int) else ood)]
+    there = {str(one): condition == one for one in sorted(set(condition.tolist()))}
+    choices = list(there)
+    for column in columns if len(columns) > 1 else ():
+        values = trajectories.extra[column]
+        there |= {f"{column}={one}": values == one for one in sorted(set(values.tolist()))}
+        choices = [one for one in there if "=" in one]
+    unknown = [one for one in wanted if one not in there]
     if unknown or not wanted:
-        meant = did_you_mean(unknown[0], there) if len(unknown) == 1 else ""
+        meant = did_you_mean(unknown[0], choices) if len(unknown) == 1 else ""
         raise ValueError(
-            f"ood must name conditions among {', '.join(there)}, got {', '.join(unknown) or 'none'}{meant}"
+            f"{name} must name conditions among {'; '.join(choices) if len(columns) > 1 else ', '.join(choices)}, "
+            f"got {', '.join(unknown) or 'none'}{meant}"
         )
-    if set(wanted) == set(there):
-        raise ValueError(f"ood must leave a condition to train on, got all of them: {', '.join(there)}")
-    return np.isin(condition, wanted)
+    found = np.logical_or.reduce([there[one] for one in wanted])
+    if found.all():
+        raise ValueError(f"{name} must leave a condition to train on, got all of them: {', '.join(wanted)}")
+    return np.asarray(found)
 
 
 def held_out_recordings(
@@ -201,6 +282,20 @@ def standardised(splits: Splits) -> Splits:
         raise ValueError(f"label must vary in train to be standardised, got only {mean}")
 
     def scaled(part: Trajectories) -> Trajectories:
-        return dataclasses.replace(part, y=(part.y - mean) / spread, extra={**part.extra, "label": part.y})
+        return dataclasses.replace(
+            part,
+            y=(part.y - mean) / spread,
+            extra={**part.extra, "label": part.y},
+            options=part.options and _with_labels(part.options, mean, spread),
+        )
 
     return Splits(train=scaled(splits.train), id=scaled(splits.id), ood=scaled(splits.ood))
+
+
+def _with_labels(options: RecordingOptions, mean: float, spread: float) -> RecordingOptions:
+    """The options with a further shift and scale of the labels."""
+    return dataclasses.replace(
+        options,
+        label_mean=options.label_mean + options.label_scale * mean,
+        label_scale=options.label_scale * spread,
+    )

@@ -11,6 +11,7 @@ from crest._base.doors import door
 from crest._base.files import whole_file
 from crest._base.plain_json import read_json
 from crest.recordings.archives import read_archive
+from crest.recordings.options import RecordingOptions
 from crest.recordings.trajectories import Trajectories
 
 TRAJECTORY_FORMAT = "crest-trajectories-1"
@@ -44,6 +45,7 @@ def save(trajectories: Trajectories, path: Path) -> None:
         "channels": trajectories.channels,
         "source": trajectories.source,
         "classes": trajectories.classes,
+        "options": None if trajectories.options is None else trajectories.options.to_dict(),
     }
     with whole_file(Path(path)) as file:
         np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
@@ -55,7 +57,7 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
 
     Args:
         path: of the file.
-        largest: bytes that its arrays may take in memory, 4 GiB unless given; judged before anything is allocated.
+        largest: bytes that its arrays may take in memory, 4 GiB by default; judged before anything is allocated.
     """
     if not Path(path).exists():
         raise FileNotFoundError(f"{path} does not exist")
@@ -64,6 +66,10 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
         about = read_json(str(arrays.pop("about")))
         if about["format"] != TRAJECTORY_FORMAT:
             raise ValueError(f"format must be {TRAJECTORY_FORMAT!r}, got {about['format']!r}")
+        if not isinstance(about["channels"], list) or not all(
+            isinstance(one, str) for one in about["channels"]
+        ):
+            raise ValueError(f"channels must be a list of names, got {about['channels']!r:.80}")
         return Trajectories(
             x=arrays.pop("x"),
             y=arrays.pop("y"),
@@ -75,6 +81,7 @@ def load(path: Path, *, largest: int | None = None) -> Trajectories:
             # Files from before there were classes have none.
             classes=tuple(about.get("classes", ())),
             extra=_extra(arrays),
+            options=None if about.get("options") is None else RecordingOptions.from_dict(about["options"]),
         )
     except KeyError as error:
         raise ValueError(f"{path} is not a file of trajectories: it has no {error}") from error

@@ -28,7 +28,7 @@ class Row(NamedTuple):
     """One row of the table."""
 
     line: int
-    """The line of a CSV file, where the header is 1; the row of a Parquet file, from 1."""
+    """The line of a CSV file, if the header is 1; the row of a Parquet file, from 1."""
     cells: dict[str, str]
     """Text by column; a null is the empty text."""
 
@@ -58,7 +58,7 @@ class RecordingTable(NamedTuple):
 def read_table(path: Path) -> RecordingTable:
     r"""The rows of a .csv or .parquet file as text.
 
-    Commas separate the cells of a CSV file, or semicolons or tabs where its header has no comma. Between these a number may
+    Commas separate the cells of a CSV file, or semicolons or tabs if its header has no comma. Between these a number may
     have a decimal comma, which becomes a point. Blank lines of a CSV file are no rows. A row with too few or too many cells is a problem, not an error, so
     that all problems can be told at once.
 
@@ -87,7 +87,9 @@ def read_table(path: Path) -> RecordingTable:
 
 def require_columns(table: RecordingTable, wanted: Mapping[str, str]) -> None:
     """Raise a ValueError if the table lacks one of the columns, which are given by option, and say which it has."""
-    missing = {name: column for name, column in wanted.items() if column not in table.columns}
+    missing = {
+        name.partition(" ")[0]: column for name, column in wanted.items() if column not in table.columns
+    }
     if missing:
         # Who leaves `file` or `label` away gets a column of the same name.
         named = ", ".join(
@@ -131,7 +133,7 @@ def finite_number(column: str, text: str) -> float:
 def _csv_table(path: Path) -> RecordingTable:
     rows: list[Row] = []
     problems: list[Problem] = []
-    line = 1
+    line, taken = 1, 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
@@ -147,7 +149,10 @@ def _csv_table(path: Path) -> RecordingTable:
                 elif cells:
                     reason = f"must have {len(columns)} cells, as the header has, got {len(cells)}"
                     problems.append(Problem(line, reason))
-                _require_count(len(rows))
+                # A row of a wrong length is kept too, by its reason.
+                _require_count(len(rows) + len(problems))
+                taken += _CELL * (1 + len(cells)) + sum(map(len, cells))
+                require_room({path.name: taken}, None)
                 line = reader.line_num + 1  # a quoted cell may span lines; the row is where it begins
     except csv.Error as error:
         where = f"line {line} of {str(path)!r}"

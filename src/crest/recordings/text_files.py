@@ -1,5 +1,6 @@
 """Signals as text: numbers in lines, with a separator and a decimal mark that are found out."""
 
+import collections
 import csv
 import itertools
 import os
@@ -25,6 +26,8 @@ _HINT = (
 
 _LONGEST_LINE = 2**20
 """Characters of a line."""
+# So many names are told in a message.
+_TOLD = 5
 
 
 class _Head(NamedTuple):
@@ -81,9 +84,13 @@ def read_text(path: Path, selection: ColumnSelection) -> Content:
             raise ValueError(
                 f"its header must name every column (is one an index?), got {', '.join(head.names)!r}"
             )
+        twins = sorted(name for name, count in collections.Counter(head.names or ()).items() if count > 1)
+        if twins:
+            told = ", ".join(map(repr, twins[:_TOLD]))
+            raise ValueError(f"its header must name each column once, got {told} more than once")
         dated = frozenset(place for place, cell in enumerate(head.first) if _DATE.fullmatch(cell))
         plan = planned(selection, head.names, width, dated) if head.first else None
-        # Without `columns` everything is read; with it, a column of words that was not asked for is in nobody's way.
+        # Without `columns` everything is read; with it, a column of words that was not asked for does no harm.
         read = None if plan is None or selection.columns is None else plan.read
         if read and plan and plan.search and 0 not in dated and not _is_number(head.first[0], head.delimiter):
             read = tuple(place for place in read if place != 0)
@@ -177,7 +184,7 @@ def _first_wrong(
     seconds: Mapping[int | str, Callable[[str], float]],
     channels: tuple[int, ...],
 ) -> str | None:
-    """What the first line that NumPy cannot take has, and what to do; None where it seems right to us."""
+    """What the first line that NumPy cannot take has, and what to do; None if it seems right to us."""
     width = 0
     for number, line in _samples(head, dated):
         # As NumPy parts them, which knows no quotes.
@@ -202,7 +209,7 @@ def _first_wrong(
 
 
 def _way_out(head: _Head, place: int, cell: str, channels: tuple[int, ...]) -> str:
-    """What to do about a cell that is no number: to choose the other columns, where its column begins with words."""
+    """What to do about a cell that is no number: to choose the other columns, if its column begins with words."""
     numbers = [other for other in channels if _is_number(head.first[other], head.delimiter)]
     if not numbers or place in numbers:
         return _hint(head.delimiter) if any(map(str.isdigit, cell)) else ""

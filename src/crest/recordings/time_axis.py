@@ -34,7 +34,7 @@ _TIMES = {
 _BESIDE = {"elapsed", "relative", "rel", "absolute", "abs", "stamp", "axis", "sample", "recording", "unix"}
 _BETWEEN = re.compile(r"[\s_\-/()\[\]{},.:]+")
 
-# our choice: docs/choices.md#time-column
+# our choice: docs/evidence/choices.md#time-column
 _FEWEST = 8
 """Samples from which an even rise is no accident."""
 _STRAIGHT = 0.1

@@ -11,6 +11,8 @@ import torch
 from crest._base.arguments import require_fields, require_shape
 from crest._base.doors import door
 from crest._base.floats import Floats
+from crest.recordings.names import window_names
+from crest.recordings.options import RecordingOptions
 
 
 class Tensors(NamedTuple):
@@ -30,13 +32,15 @@ class Trajectories:
     Args:
         x: Signals (N, T, C), finite.
         y: Labels (N,), finite.
-        events: True on event steps (N, T); None where nobody knows them.
-        proxy: The smooth cue of each trajectory (N,), such as its speed level; None where there is none.
+        events: True on event steps (N, T); None if they are not known.
+        proxy: The smooth cue of each trajectory (N,), such as its speed level; None if there is none.
         sample_rate: Samples per unit of time, as the source says which.
         channels: One name per channel.
         source: What these are and how they were made, for people.
-        classes: Where `y` holds numbers of classes, their names in this order; else empty.
+        classes: If `y` holds numbers of classes, their names in this order; else empty.
         extra: Further arrays with one row per trajectory, by name (a core mask, a recording's number).
+        options: How recordings were read, if these are recordings. `options.save` writes them beside a model, so that others are
+            read in the same way.
 
     Example:
         >>> data = Trajectories(x=np.zeros((3, 8, 1)), y=np.arange(3.0), sample_rate=10.0, channels=("a",))
@@ -53,6 +57,7 @@ class Trajectories:
     source: str = ""
     classes: tuple[str, ...] = ()
     extra: dict[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
+    options: RecordingOptions | None = None
 
     def __post_init__(self) -> None:
         require_shape("x", self.x, "(N, T, C)", (None, None, None))
@@ -91,6 +96,27 @@ class Trajectories:
             extra={name: array[rows] for name, array in self.extra.items()},
         )
 
+    @property
+    def names(self) -> list[str]:
+        """What each is called: its file, when it starts and its condition, as far as they are known; none without files.
+
+        Example:
+            >>> extra = {"file": np.array(["a.npy"] * 2), "start": np.array([0, 4]), "condition": np.array(["900"] * 2)}
+            >>> Trajectories(x=np.zeros((2, 4, 1)), y=np.zeros(2), sample_rate=8.0, channels=("a",), extra=extra).names
+            ['a.npy, 0 s, 900', 'a.npy, 0.5 s, 900']
+        """
+        if not {"file", "start"} <= self.extra.keys():
+            return []
+        return window_names(self.extra, self.sample_rate, whole=not self.extra["start"].any())
+
+    @property
+    def conditions(self) -> dict[str, list[Any]] | list[Any] | None:
+        """The operating condition of each, as `crest.audit` and `crest.cues` take it: by column if there are several."""
+        columns = () if self.options is None else self.options.conditions
+        if len(columns) > 1:
+            return {column: self.extra[column].tolist() for column in columns}
+        return list(self.extra["condition"].tolist()) if columns else None
+
     def tensors(self) -> Tensors:
         """Signals, labels, events and proxy as torch tensors, the numbers in float32."""
         return Tensors(
@@ -103,6 +129,7 @@ class Trajectories:
     def __repr__(self) -> str:
         n, steps, width = self.x.shape
         parts = [f"{n} x {steps} steps x {width} channels ({', '.join(self.channels)})"]
+        parts += [] if self.options is None else [self.options.units]
         parts += [f"classes {', '.join(self.classes)}"] if self.classes else []
         parts += [] if self.events is None else [f"event fraction {self.events.mean():.3f}"]
         parts += (
@@ -135,7 +162,7 @@ class Splits:
 
 
 def correlation(a: Floats, b: Floats) -> float:
-    """Pearson's correlation; NaN where one side does not vary.
+    """Pearson's correlation; NaN if one side does not vary.
 
     Example:
         >>> correlation(np.array([0.0, 1.0, 2.0]), np.array([5.0, 3.0, 1.0]))

@@ -30,15 +30,15 @@ def exchange_background(
     step where the donor is padding is that of its nearest valid step; rows without a valid step neither give nor take,
     and padding comes back as it was. A batch with one such row has nothing to exchange and comes back as it is.
 
-    It helps where the cue is in the background alone. It does not where the event itself tells the cue, and costs where
+    It helps if the cue is in the background alone. It does not if the event itself tells the cue, and costs if
     the background is needed to read the event.
 
     Args:
         signals: (B, T, C).
         kind: a kind of background, or several joined by "+"; see `crest.background.split`.
-        probability: of each row to be changed (0.5 is our choice: docs/choices.md#exchange-in-training).
+        probability: of each row to be changed (0.5 is our choice: docs/evidence/choices.md#exchange-in-training).
         mask: valid steps (B, T).
-        sigma: deviation of the Gaussian in steps, where the kind has one.
+        sigma: standard deviation of the Gaussian in steps, for kinds that have one.
         generator: draws the random numbers, on any device; without one, torch's own state does.
 
     Example:
@@ -67,7 +67,7 @@ class ExchangeBackground(Augmentation):
     Args:
         kind: as in `exchange_background`, with `probability` and `sigma`.
         probability: of each row to be changed.
-        sigma: deviation of the Gaussian in steps, where the kind has one.
+        sigma: standard deviation of the Gaussian in steps, for kinds that have one.
         generator: draws the random numbers; without one, torch's own state does.
         channels_first: for signals (B, C, T) instead of (B, T, C).
 

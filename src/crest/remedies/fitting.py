@@ -14,7 +14,7 @@ from crest.remedies.chain import Chain
 from crest.remedies.registry import REMEDIES
 from crest.remedies.remedy import ChangeMaker, Remedy
 
-# our choice: docs/choices.md#fitting
+# our choice: docs/evidence/choices.md#fitting
 _MOST_CHANGES = 2
 _CHANGES = {
     "colour": "exchange of colour",
@@ -26,7 +26,7 @@ _CHANGES = {
     "gain": "exchange of gain",
 }
 """The change of batches that answers each nuisance, those first that a front answers worst."""
-# What a combination calls a change, where it is shorter than the change's own name.
+# What a combination calls a change, if it is shorter than the change's own name.
 _SHORT = {f"exchange of {name}": name for name in ("colour", "tones", "gain", "surroundings")}
 
 
@@ -110,6 +110,7 @@ def _joined(pieces: tuple[str, ...]) -> tuple[str, Remedy]:
         change=change,
         balanced=any(one.balanced for one in known),
         against=nuisances_of([name for one in known for name in one.against]),
+        judged_on="+".join(dict.fromkeys(one.judged_on for one in known if one.judged_on)) or None,
         usual=False,
     )
     return " + ".join(_SHORT.get(piece, piece) for piece in pieces), remedy

@@ -22,12 +22,12 @@ class HighPass(nn.Module):
     filter: each channel less its Gaussian low-pass. "level" and "slow" compile as one graph and export with dynamic
     batch and length; the other kinds run eagerly.
 
-    It helps where the cue is in the background and the answer is not. It costs where the background is needed to read
+    It helps if the cue is in the background and the target is not. It costs if the background is needed to read
     the event, such as a load that sets how large the event is.
 
     Args:
         kind: a kind of background, or several joined by "+"; see `crest.background.split`.
-        sigma: deviation of the Gaussian in steps, where the kind has one.
+        sigma: standard deviation of the Gaussian in steps, for kinds that have one.
         channels_first: for signals (B, C, T), as convolutions take them, instead of (B, T, C).
         validate: refuse NaN and infinity at valid steps. Costs one pass over the signals (on a GPU, one
             synchronisation); switch it off for speed.

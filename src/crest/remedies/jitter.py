@@ -13,14 +13,14 @@ from crest.remedies.rows import random_numbers, row_levels, spread_of_levels
 class JitterLevel(Augmentation):
     """Adds a random constant to each channel of some rows, in training mode only.
 
-    The constant is normal, with `scale` times the deviation of that channel's level over the rows of the batch. One
+    The constant is normal, with `scale` times the standard deviation of that channel's level over the rows of the batch. One
     trajectory comes back unchanged, and padding as it was.
 
-    It helps where the cue is the level itself. It blurs the cue and does not break it: where the level tells the label
+    It helps if the cue is the level itself. It blurs the cue and does not break it: if the level tells the label
     well, a model can still average it out of many rows.
 
     Args:
-        scale: of the constants, in deviations of the levels.
+        scale: of the constants, in standard deviations of the levels.
         probability: of each row to be changed.
         generator: draws the random numbers; without one, torch's own state does.
         channels_first: for signals (B, C, T) instead of (B, T, C).

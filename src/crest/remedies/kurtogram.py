@@ -8,7 +8,7 @@ from torch import Tensor
 from crest._base.arrays import Signals, StepMask, at_least_float32
 from crest.background.transience import from_first_step
 
-# our choice: docs/choices.md#kurtogram
+# our choice: docs/evidence/choices.md#kurtogram
 _LEAST_BINS = 16
 _MOST_BANDS = 32
 _LEAST_POWER = 1e-6

@@ -28,7 +28,7 @@ class TriedBudget:
 class Reanchored:
     """Which budget and penalty a model got, and the errors that decided it.
 
-    The model's error before is that of its own answers to the same trajectories. If it was trained on them, this is its
+    The model's error before is that of its own predictions to the same trajectories. If it was trained on them, this is its
     training error, and no match for an error with each trajectory left out.
 
     Example:
@@ -47,9 +47,9 @@ class Reanchored:
     trajectories: int
     """How many there were."""
     before: float | None
-    """Root mean square error of the model's own answers; None for class labels, where answers have no unit."""
+    """Root mean square error of the model's own predictions; None for class labels."""
     accuracy_before: float | None = None
-    """Accuracy of the model's own answers, for class labels."""
+    """Accuracy of the model's own predictions, for class labels."""
 
     @property
     def budget(self) -> BudgetChoice:

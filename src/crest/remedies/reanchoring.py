@@ -23,10 +23,10 @@ from crest.strangers.model import part_at
 from crest.strangers.pooling import find_place, is_known_pooling
 
 CANDIDATE_BUDGETS: tuple[BudgetChoice, ...] = ("pooled", "trajectory", 0.05, 0.1, 0.2)
-"""Budgets that `reanchor` tries. Our choice: docs/choices.md#reanchoring"""
+"""Budgets that `reanchor` tries. Our choice: docs/evidence/choices.md#reanchoring"""
 
 PENALTIES = tuple(10.0 ** (half / 2) for half in range(-12, 7))
-"""Penalties that `reanchor` tries, two to a decade. Our choice: docs/choices.md#reanchoring"""
+"""Penalties that `reanchor` tries, two to a decade. Our choice: docs/evidence/choices.md#reanchoring"""
 
 
 @door
@@ -55,12 +55,12 @@ def reanchor(
     the logits of a likelihood.
 
     Costs ID error, since the encoder was trained for another pooling; training with CREST from the start is better
-    where that can be done.
+    if that can be done.
 
     Args:
         model: any module whose head reads the pooled vector as it is and gives the prediction.
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each; a list or a
-            `DataLoader`, since it is read twice. Targets are (B,) or (B, K). The model is called with inputs and, where
+            `DataLoader`, since it is read twice. Targets are (B,) or (B, K). The model is called with inputs and, if
             there is one, the mask (B, T) or the lengths. If a layer pools, the model must hand the mask to that layer.
         pooling: path of the pooling layer, as `model.named_modules()` lists it. If a line of `forward` pools, such as
             `f.mean(-1)` or `h[:, -1]`, the path of the module whose output it pools: CREST then stands in front of the head. Or an `Interface` that says where
@@ -71,7 +71,7 @@ def reanchor(
         penalties: to choose from, positive; in units of the mean square of a standardised channel.
         layout: how the pooling layer is called, as in `crest.replace_pooling`.
         keepdim: whether it keeps a time axis of length one, as in `crest.replace_pooling`.
-        keys: of inputs, targets and mask, where the batches are dicts with other names than the usual ones.
+        keys: of inputs, targets and mask, if the batches are dicts with other names than the usual ones.
         readout_options: further options of `crest.CrestReadout`, the same for every budget.
 
     Example:
@@ -163,7 +163,7 @@ def _between(
 def _pooled(
     readouts: Sequence[CrestReadout], passing: Iterable[InnerBatch]
 ) -> tuple[list[Tensor], Tensor, Tensor, bool]:
-    """The pooled vectors (N, D) of each readout, the targets, the model's own answers, and whether these are the head's."""
+    """The pooled vectors (N, D) of each readout, the targets, the model's own predictions, and whether these are the head's."""
     vectors: list[list[Tensor]] = [[] for _ in readouts]
     targets, answers, direct = [], [], True
     for seen in passing:
@@ -194,7 +194,7 @@ def _wanted(targets: Tensor, outputs: int) -> tuple[Tensor, Tensor | None]:
         return nn.functional.one_hot(labels, outputs).to(torch.float64), labels
     if targets.shape != (rows, outputs) and not (outputs == 1 and targets.shape == (rows,)):
         raise ValueError(
-            f"targets must have shape (N, K) = {(rows, outputs)}, or (N,) where K is 1, got {tuple(targets.shape)}"
+            f"targets must have shape (N, K) = {(rows, outputs)}, or (N,) if K is 1, got {tuple(targets.shape)}"
         )
     wanted = targets.to(torch.float64).reshape(rows, outputs)
     require_finite("targets", wanted)

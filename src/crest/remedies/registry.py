@@ -53,7 +53,7 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
     "core exchange": Remedy(
         sentence="Gives half of the rows everything around another row's most transient steps in training.",
         change=partial(ExchangeBackground, kind="core"), against=("offset", "drift", "surroundings"), usual=False,
-        key="core_exchange",
+        key="core_exchange", judged_on="slow",
     ),
     "CREST": Remedy(
         sentence="Puts CREST in the place of the pooling and trains the model with it.",
@@ -92,11 +92,12 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
     "exchange of tones": Remedy(
         sentence="Gives half of the rows steady tones as large as those of another row in training.",
         change=partial(ExchangeNuisances, names="tones"), against=("tones",), usual=False, key="exchange_tones",
+        judged_on="periodic",
     ),
     "exchange of surroundings": Remedy(
         sentence="Gives half of the rows the spectrum of what is around another row's most transient steps in training.",
         change=partial(ExchangeNuisances, names="surroundings"), against=("surroundings",), usual=False,
-        key="exchange_surroundings",
+        key="exchange_surroundings", judged_on="slow",
     ),
     "stretch": Remedy(
         sentence="Stretches the time of half of the rows by a random factor from 0.5 to 2 in training.",

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from crest._base.arguments import require, require_choice
 from crest._base.doors import door
+from crest.background import kinds_of
 from crest.nuisances.separated import NAMES
 from crest.strangers.signature import names_mask, require_valid_steps, step_argument
 
@@ -44,6 +45,12 @@ class Remedy:
     """Whether training rows are drawn so that target and condition are untied: `balanced_batches`. It needs conditions."""
     against: tuple[str, ...] = ()
     """The nuisances that it answers, of `crest.nuisances.NAMES`."""
+    judged_on: str | None = None
+    """A kind of background, as in `crest.background.split`; None for most. A remedy that trains with the very separation of the
+    exchange test looks too good there. `crest.repair` tests it with whole backgrounds of this kind exchanged too, and the larger
+    of the two errors is its expected error. That test does not see everything: slow backgrounds have no gain, colour or tones,
+    periodic ones have no gain or colour. So "exchange of gain" and "exchange of colour", which train with that separation too, have
+    None, and their expected error may be too low."""
     usual: bool = True
     """Whether `crest.repair` tries it by default."""
     measured: bool = False
@@ -58,6 +65,8 @@ class Remedy:
             require_choice("pooling", self.pooling, ("trained", "re-anchored"))
         for name in self.against:
             require_choice("against", name, NAMES)
+        if self.judged_on is not None:
+            kinds_of(self.judged_on, "judged_on")
         require("balanced", self.balanced, "be True or False")
         if not self.needs_fit and (self.front or self.change or self.balanced):
             raise ValueError(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# our choice: docs/choices.md#reanchoring
+# our choice: docs/evidence/choices.md#reanchoring
 _CONSTANT = 1e-6
 _NO_VARIANCE = 1e-12
 
@@ -21,7 +21,7 @@ class RidgeFit(NamedTuple):
     penalty: float
     """The chosen one."""
     left_out: Tensor
-    """(N, K): the answer for each row when it is left out of the fit."""
+    """(N, K): the prediction for each row when it is left out of the fit."""
     error: float
     """Root mean square error of these."""
 
@@ -30,7 +30,7 @@ def fit_ridge(vectors: Tensor, targets: Tensor, penalties: Sequence[float]) -> R
     """The ridge regression whose leave-one-out error is lowest among the penalties; the first of equals.
 
     Minimises the mean over rows of the squared error plus `penalty` times the squared weights of the standardised
-    vectors. The intercept is not penalised. Mean and deviation are those of all rows. A left-out row takes its
+    vectors. The intercept is not penalised. Mean and standard deviation are those of all rows. A left-out row takes its
     error out of the sum; the penalty's part of the sum stays as it is, so that the hat matrix gives all N errors
     at once. In float64 on the CPU. A channel that does not vary gets no weight.
 

@@ -55,7 +55,7 @@ def drawn_donors(
 
 
 def row_levels(signals: Signals, valid: StepMask) -> Tensor:
-    """Each channel's mean over a row's valid steps (B, C), in float32 at least, without a gradient; 0 where none is valid.
+    """Each channel's mean over a row's valid steps (B, C), in float32 at least, without a gradient; 0 if none is valid.
 
     Example:
         >>> row_levels(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]]))
@@ -66,7 +66,7 @@ def row_levels(signals: Signals, valid: StepMask) -> Tensor:
 
 
 def spread_of_levels(levels: Tensor, present: Tensor) -> Tensor:
-    """The deviation of each channel's level over the rows that are present (C,); 0 where only one is.
+    """The standard deviation of each channel's level over the rows that are present (C,); 0 if only one is.
 
     Args:
         levels: (B, C), as `row_levels` gives them.

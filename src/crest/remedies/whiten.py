@@ -53,7 +53,7 @@ class Whiten(nn.Module):
 
 
 def _unit_white(series: Tensor) -> Tensor:
-    """White series (B, T, C) with mean 0 and deviation 1."""
+    """White series (B, T, C) with mean 0 and standard deviation 1."""
     made = white(series - series.mean(1, keepdim=True))
     square = made.square().mean(1, keepdim=True)
     return made / torch.where(square > 0, square, 1.0).sqrt()

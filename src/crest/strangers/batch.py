@@ -1,7 +1,6 @@
 """Batches as people have them, tensors, arrays, tuples or dicts, read in one way wherever they are brought."""
 
 import bisect
-import inspect
 import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +15,11 @@ from torch.utils.data import BatchSampler, Dataset, IterableDataset, SequentialS
 
 from crest._base.arguments import require
 from crest._base.arrays import valid_steps
+from crest._base.callers import users_line
+from crest._base.recorded import recorded
 from crest._base.rng import undisturbed
-from crest._base.tensors import as_flags, as_per_trajectory, as_tensor, require_finite
+from crest._base.tensors import as_flags, as_targets, as_tensor, require_finite, require_signals
+from crest.probes.tables import FEATURES_TO_MODEL, require_no_features
 from crest.strangers.lengths import ORDER, mask_from
 
 BatchKeys: TypeAlias = tuple[str, str, str]
@@ -28,9 +30,9 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "targets": ("targets", "y", "labels", "target", "label"),
     "mask": ("mask", "valid"),
 }
-"""Keys that are understood where nobody says others."""
+"""Keys that are understood by default."""
 _LENGTHS = "lengths"
-"""The key under which lengths are looked for where there is no mask."""
+"""The key under which lengths are looked for if there is no mask."""
 _FORMS = "(inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or dicts"
 
 
@@ -56,6 +58,10 @@ class Batch:
     """Whether the inputs are (B, C, T), if that is known; None counts as (B, T, C)."""
     lengths: Tensor | None = None
     """(B,): what the mask was made from, as long as the axes are not known; until then its steps are a guess."""
+    flat: bool = False
+    """Whether they came as (B, T), of one channel: so the model takes them. Here they are (B, T, 1)."""
+    label: bool = False
+    """Whether the targets are those of one label, there (1) or not (0), of several that the model predicts."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -110,10 +116,10 @@ class Batch:
             of: what messages add to inputs and targets, such as " of field".
         """
         mask = None if self.mask is None else as_flags("mask", self.mask, self.signals)
-        require_finite(f"inputs{of}", self.signals, mask, place=self.place)
+        require_signals(f"inputs{of}", self.signals, mask, place=self.place)
         targets = self.targets
         if targets is not None:
-            targets = as_per_trajectory(f"targets{of} must be", targets, len(self))
+            targets = as_targets(f"targets{of} must be", targets, len(self))
             require_finite(f"targets{of}", targets, place=self.place)
         return replace(self, mask=mask, targets=targets)
 
@@ -152,6 +158,12 @@ def as_batches(brought: Any, argument: str = "batches") -> Iterable[Any]:
             f"{argument} must hold batches, got {type(brought).__name__}, which holds single trajectories: give "
             "torch.utils.data.DataLoader(dataset, batch_size=64)"
         )
+    if recorded(brought) is not None:
+        raise ValueError(
+            f"{argument} must hold batches, got Trajectories: take x, y, *_ = part.tensors() and give batches of them, such as "
+            "torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=64, shuffle=True), with x.mT for a model of "
+            "(B, C, T)"
+        )
     if not isinstance(brought, Iterable) or isinstance(brought, str):
         raise ValueError(
             f"{argument} must be arrays, a tuple of them, or an iterable of batches, got {type(brought).__name__}"
@@ -167,7 +179,7 @@ def _split_batch(
     Args:
         batch: as in `read_batch`.
         argument: what messages call the batches.
-        keys: of inputs, targets and mask in a dict; the usual names unless given.
+        keys: of inputs, targets and mask in a dict; the usual names by default.
 
     Example:
         >>> _split_batch({"x": 1, "label": 2})
@@ -189,14 +201,16 @@ def read_batch(
     keys: BatchKeys | None = None,
     *,
     channels_first: bool | None = None,
+    flat: bool = False,
 ) -> Batch:
-    """One batch; a ValueError that names the argument where they cannot be told.
+    """One batch; a ValueError that names the argument if they cannot be told.
 
     Args:
         batch: inputs; inputs, targets and maybe a mask or lengths in a tuple or list; or a dict.
         argument: what messages call the batches.
-        keys: of inputs, targets and mask in a dict; the usual names unless given.
-        channels_first: whether the inputs are (B, C, T), where that is known, for lengths.
+        keys: of inputs, targets and mask in a dict; the usual names by default.
+        channels_first: whether the inputs are (B, C, T), if that is known, for lengths.
+        flat: whether (B, T) is read as trajectories of one channel.
 
     Example:
         >>> read_batch({"signal": torch.zeros(2, 5, 1), "wear": np.ones(2)}, keys=("signal", "wear", "valid")).targets
@@ -210,13 +224,23 @@ def read_batch(
             f"inputs of {argument} must be one tensor or array, got a {type(found[0]).__name__}: what belongs to them "
             "comes behind the targets, (inputs, targets, mask) or (inputs, targets, lengths)"
         )
+    if hasattr(found[0], "to_numpy"):
+        raise ValueError(
+            f"inputs of {argument} must be signals, got a table ({type(found[0]).__name__}): crest needs the signals, as an array. "
+            f"For a model of features pass {FEATURES_TO_MODEL} as the model"
+        )
     inputs, targets, mask = (
         as_tensor(f"{part} of {argument}", value) for part, value in zip(_NAMES, found, strict=True)
     )
+    flat = flat and inputs is not None and inputs.ndim == 2
+    if flat and inputs is not None:
+        require_no_features(f"inputs of {argument}", tuple(inputs.shape))
+        inputs, channels_first = inputs.unsqueeze(-1), False
     if inputs is None or inputs.ndim != 3 or 0 in inputs.shape[1:]:
         got = "none" if inputs is None else tuple(inputs.shape)
         single = (
-            ", which is a single trajectory: stack some of them, or give a DataLoader. Windows of one channel: x[..., None]"
+            ", which is a single trajectory: stack some of them, or give a DataLoader. Windows of one channel: x[..., None], and "
+            "for a model of two axes torch.nn.Sequential(torch.nn.Flatten(), model)"
             if inputs is not None and inputs.ndim == 2
             else ""
         )
@@ -229,12 +253,12 @@ def read_batch(
                 f"{part} of {argument} must have a row for each of {len(inputs)} trajectories, got {tuple(tensor.shape)}"
             )
     if mask is None or mask.ndim > 1:
-        return Batch(inputs, targets, mask, channels_first=channels_first)
+        return Batch(inputs, targets, mask, channels_first=channels_first, flat=flat)
     if not isinstance(batch, Mapping):
         _require_order(inputs, targets, mask, argument)
     lengths = mask if channels_first is None else None
     mask = mask_from(mask, inputs, argument, channels_first)
-    return Batch(inputs, targets, mask, channels_first=channels_first, lengths=lengths)
+    return Batch(inputs, targets, mask, channels_first=channels_first, lengths=lengths, flat=flat)
 
 
 def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argument: str) -> None:
@@ -244,7 +268,7 @@ def _require_order(inputs: Tensor, targets: Tensor | None, lengths: Tensor, argu
         warnings.warn(
             f"the third part of {argument} is read as lengths, up to {longest} of {max(inputs.shape[1:])} steps; if it is something "
             "else, leave it out",
-            stacklevel=_users_line(),
+            stacklevel=users_line(),
         )
     if (
         targets is None
@@ -302,7 +326,7 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
     if len(axes) > 1:
         first, other = sorted(shapes)[:2]
         raise ValueError(
-            f"{argument} must hold inputs that differ in their steps alone, got {first} and {other}"
+            f"{argument} must hold inputs that differ only in the number of steps, got {first} and {other}"
         )
     if axes:
         steps = sorted(one.inputs.shape[axes[0]] for one in batches)
@@ -318,13 +342,14 @@ def join_batches(batches: Sequence[Batch], argument: str = "batches", most: int 
     mask = (
         _joined(padded, "mask", argument, most) if lengths is None else mask_from(lengths, inputs, argument)
     )
-    return Batch(inputs, targets, mask, tuple(map(len, batches)), batches[0].channels_first, lengths)
+    sizes = tuple(map(len, batches))
+    return Batch(inputs, targets, mask, sizes, batches[0].channels_first, lengths, batches[0].flat)
 
 
 def _require_steps(batches: Sequence[Batch], axis: int, argument: str) -> None:
     """Raise a ValueError unless the axis in which inputs differ may be that of time, and masks tell which steps are padding."""
     first, shapes = batches[0], sorted({tuple(one.inputs.shape[1:]) for one in batches})
-    # Which axis is time is told by whoever knows the order of the axes, by a mask, or by lengths that fit into one of them alone.
+    # Which axis is time is told by channels_first=, by a mask, or by lengths that fit into one of them alone.
     times = {1, 2} if first.channels_first is None else {1 + first.channels_first}
     if first.lengths is not None:
         longest = int(first.lengths.max())
@@ -377,10 +402,10 @@ def gathered(
     Args:
         batches: a tensor or an array of all inputs; a tuple of inputs, targets and maybe a mask or lengths; or an iterable
             of such batches, or of dicts with the keys "x", "y" and "mask" or other usual names. Shorter batches are
-            padded where they have masks or lengths.
+            padded if they have masks or lengths.
         most: how many trajectories are kept.
-        keys: of inputs, targets and mask in dicts, where they have other names.
-        channels_first: whether the inputs are (B, C, T), where that is known.
+        keys: of inputs, targets and mask in dicts, if they have other names.
+        channels_first: whether the inputs are (B, C, T), if that is known.
 
     Example:
         >>> batch = gathered([(torch.zeros(4, 9, 1), torch.zeros(4)), (torch.zeros(4, 9, 1), torch.zeros(4))], 6)
@@ -392,7 +417,7 @@ def gathered(
     # Even a loader that does not shuffle draws a number when it is opened.
     with undisturbed(*generators_of(batches)):
         for batch in as_batches(batches):
-            found.append(read_batch(batch, keys=keys, channels_first=channels_first))
+            found.append(read_batch(batch, keys=keys, channels_first=channels_first, flat=True))
             if sum(map(len, found)) >= most:
                 break
     if not any(map(len, found)):
@@ -458,16 +483,6 @@ of batches, got one with RandomSampler
         )
 
 
-def _users_line() -> int:
-    """The `stacklevel`, for whoever calls this, of the line that called crest: batches are read at many depths."""
-    level, found, frame = 1, 1, inspect.currentframe()
-    while frame is not None and (frame := frame.f_back) is not None:
-        level += 1
-        if frame.f_globals.get("__name__", "").partition(".")[0] == "crest":
-            found = level
-    return found
-
-
 def _by_keys(batch: Mapping[str, Any], argument: str, keys: BatchKeys) -> tuple[Any, Any, Any]:
     missing = [key for key in keys[:2] if key not in batch]
     if missing:
@@ -500,6 +515,6 @@ def _by_names(batch: Mapping[str, Any], argument: str) -> tuple[Any, Any, Any]:
         warnings.warn(
             f"{argument} name no targets ({', '.join(_NAMES['targets'])}), so there are none: {', '.join(unread)} "
             "is not read. If it holds them, give keys=(inputs, targets, mask).",
-            stacklevel=_users_line(),
+            stacklevel=users_line(),
         )
     return inputs, targets, mask

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from crest._base.arguments import require
 from crest._base.rng import generator
-from crest._base.tensors import as_flags, as_tensor, require_finite
+from crest._base.tensors import as_flags, as_tensor, require_finite, require_signals
+from crest.probes.outputs import Output, read_targets
 from crest.strangers.batch import (
     Batch,
     BatchKeys,
@@ -22,7 +23,7 @@ from crest.strangers.batch import (
     read_batch,
 )
 
-# our choice: docs/choices.md#repair
+# our choice: docs/evidence/choices.md#repair
 HELD_OUT = 5
 
 
@@ -36,9 +37,9 @@ class BatchForm:
     """
 
     keys: BatchKeys | None = None
-    """Of inputs, targets and mask, for dicts; the usual names unless given."""
+    """Of inputs, targets and mask, for dicts; the usual names by default."""
     channels_first: bool | None = None
-    """Whether the inputs are (B, C, T), where that is known."""
+    """Whether the inputs are (B, C, T), if that is known."""
 
     def parts(self, batch: Any, argument: str) -> Batch:
         """The batch; a ValueError that names the argument if it cannot be read, or has no targets."""
@@ -55,7 +56,7 @@ class BatchForm:
         return found
 
     def with_inputs(self, batch: Any, inputs: Tensor) -> Any:
-        """The same batch with other inputs, an array where they were one."""
+        """The same batch with other inputs, an array if they were one."""
         if isinstance(batch, Mapping):
             key = input_key(batch, self.keys)
             return {**batch, key: _as_before(batch[key], inputs)}
@@ -138,7 +139,9 @@ class BatchForm:
         other = masked and not all(_runs_along(axes[0], one) for one in parts)
         got = " and ".join(f"(B, {', '.join(map(str, shape))})" for shape in list(dict.fromkeys(shapes))[:2])
         if len(axes) > 1 or other or (time is not None and time != axes[0]):
-            raise ValueError(f"{argument} must hold inputs that differ in their steps alone, got {got}")
+            raise ValueError(
+                f"{argument} must hold inputs that differ only in the number of steps, got {got}"
+            )
         if not masked:
             raise ValueError(
                 f"{argument} must have signals of one length, or masks or lengths, to be joined, got {got}"
@@ -157,8 +160,27 @@ class BatchForm:
         third = [] if len(batch) < 3 else ["lengths" if _is_flat(batch[2]) else "mask"]
         return f"({', '.join(['x', 'y', *third])})"
 
-    def joined(self, batches: Iterable[Any], argument: str, channels_first: bool) -> Batch:
-        """All trajectories as signals (N, T, C) on the CPU, with targets (N,). Shorter batches are padded where they have masks.
+    def joined(
+        self,
+        batches: Iterable[Any],
+        argument: str,
+        channels_first: bool,
+        output: Output | None = None,
+        notes: list[str] | None = None,
+        *,
+        several: bool | None = None,
+    ) -> Batch:
+        """All trajectories as signals (N, T, C) on the CPU, with targets as `read_targets` reads them.
+
+        Shorter batches are padded if they have masks.
+
+        Args:
+            batches: in this form.
+            argument: what messages call them.
+            channels_first: whether inputs are (B, C, T).
+            output: which output of the model is asked about.
+            notes: what was assumed of the targets is added to these.
+            several: as in `read_targets`.
 
         Example:
             >>> batches = [(torch.zeros(2, 1, 5), torch.zeros(2)), (torch.zeros(3, 1, 5), torch.ones(3))]
@@ -169,6 +191,11 @@ class BatchForm:
         if sum(map(len, found)) < 2:
             raise ValueError(f"{argument} must hold two trajectories or more, got {sum(map(len, found))}")
         whole = join_batches(found, argument).with_axes(channels_first, argument)
+        if whole.targets is not None:
+            targets, told, label = read_targets(whole.targets, output, f" of {argument}", several=several)
+            whole = replace(whole, targets=targets, label=label)
+            if notes is not None:
+                notes += [f"{note[0].upper()}{note[1:]}." for note in told]
         whole = whole.to(torch.device("cpu"), whole.inputs.dtype).checked(f" of {argument}")
         return replace(whole, inputs=whole.signals, channels_first=False)
 
@@ -189,7 +216,7 @@ def _runs_along(axis: int, batch: Batch) -> bool:
 
 
 def _end_to_end(parts: list[Any], steps: list[int] | None, name: str) -> Any:
-    """Columns of several batches as one, shorter ones padded with zeros: only along time, where batches have these steps."""
+    """Columns of several batches as one, shorter ones padded with zeros: only along time, if batches have these steps."""
     first = parts[0]
     if isinstance(first, list | tuple):
         return _like(first, [one for part in parts for one in part])
@@ -225,7 +252,7 @@ def _as_before(before: Any, inputs: Tensor) -> Any:
 
 
 def _is_flat(part: Any) -> bool:
-    """Whether this has one axis; asked of a list without making an array of it, which fails where rows differ in length."""
+    """Whether this has one axis; asked of a list without making an array of it, which fails if rows differ in length."""
     if isinstance(part, list | tuple):
         return not any(isinstance(one, list | tuple) or getattr(one, "ndim", 0) for one in part)
     return getattr(part, "ndim", 0) == 1
@@ -402,7 +429,7 @@ def split_batches(batches: Iterable[Any], form: BatchForm, seed: int) -> tuple[l
     total = sum(sizes)
     if total < 2 * HELD_OUT:
         raise ValueError(
-            f"train_batches must hold {2 * HELD_OUT} trajectories or more, of which a fifth is held out where "
+            f"train_batches must hold {2 * HELD_OUT} trajectories or more, of which a fifth is held out if "
             f"validation is not given, got {total}"
         )
     kept, held = [], []
@@ -446,6 +473,6 @@ def _require_finite_batch(batch: Batch, number: int) -> None:
         batch = replace(batch, channels_first=batch.mask.shape[1] != batch.inputs.shape[1])
     sized = replace(batch, sizes=(*(0 for _ in range(number)), len(batch), 0))
     flags = None if batch.mask is None else as_flags("mask", batch.mask, batch.signals)
-    require_finite("inputs of train_batches", batch.signals, flags, place=sized.place)
+    require_signals("inputs of train_batches", batch.signals, flags, place=sized.place)
     if batch.targets is not None:
         require_finite("targets of train_batches", batch.targets, place=sized.place)

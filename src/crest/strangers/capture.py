@@ -44,12 +44,12 @@ def captured(
     Inputs and masks move to the model's device.
 
     Args:
-        model: called with the inputs, and with the mask where a batch has one, as `StrangerModel` does.
+        model: called with the inputs, and with the mask if a batch has one, as `StrangerModel` does.
         batches: (inputs, targets), (inputs, targets, mask), (inputs, targets, lengths) or a dict each.
         pooling: path of the layer that pools; `forward` calls it once, with features and maybe a mask.
         head: path of the layer that reads the pooled vector, and nothing else.
         slot: the readout to come, in the pooling layer's calling convention; or an implant, and then `pooling` gives the features.
-        keys: of inputs, targets and mask in dicts; the usual names unless given.
+        keys: of inputs, targets and mask in dicts; the usual names by default.
     """
     stranger, form = StrangerModel(model), BatchForm(keys)
     axes = slot.interface.channels_first if isinstance(slot, Implant) else None

@@ -5,7 +5,11 @@ CALL_ERRORS = (RuntimeError, AttributeError, TypeError, IndexError, AssertionErr
 
 
 def why_it_failed(
-    error: Exception, shape: tuple[int, ...], *, masked: bool, channels_first: bool | None = None
+    error: Exception,
+    shape: tuple[int, ...],
+    *,
+    masked: bool,
+    channels_first: bool | None = None,
 ) -> str:
     """The sentence of a ValueError about a model that failed on inputs of this shape.
 
@@ -13,7 +17,7 @@ def why_it_failed(
         error: what it raised.
         shape: of the inputs.
         masked: whether a mask, or lengths, came with them.
-        channels_first: whether they were taken for (B, C, T); None where nobody has said.
+        channels_first: whether they were taken for (B, C, T); None if that was not told.
 
     Example:
         >>> why_it_failed(TypeError("forward() missing 1 required positional argument: 'm'"), (8, 50, 1), masked=False)
@@ -22,7 +26,14 @@ A mask or lengths that it needs must come with the batches: (inputs, targets, ma
     """
     letters = {None: "", True: "(B, C, T) = ", False: "(B, T, C) = "}[channels_first]
     beside = " and a mask or lengths" if masked else ""
-    if isinstance(error, TypeError) and "argument" in str(error):
+    if "Guard failed" in str(error):
+        hint = (
+            "An exported program takes batches of other sizes if it is exported with "
+            "dynamic_shapes=({0: torch.export.Dim.DYNAMIC},)"
+        )
+    elif len(shape) == 2:
+        hint = "Does it take three axes? Give x[..., None] for (B, T, C) or x[:, None] for (B, C, T)"
+    elif isinstance(error, TypeError) and "argument" in str(error):
         hint = (
             "Does it take the mask, or the lengths, that the batches hold?"
             if masked

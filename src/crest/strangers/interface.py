@@ -1,4 +1,4 @@
-"""The pooling interface of somebody's model: the features of each step, and the vector that the head reads."""
+"""The pooling interface of a model: the features of each step, and the vector that the head reads."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -106,14 +106,14 @@ def find_interface(
 
     The pooled vector is the input of the first linear layer behind the last features, or of a normalisation in front of it;
     the features are the last output with a time axis and as many channels as that vector has numbers. What counts is the
-    head's *input*, so that it does not matter how the model pools. Where a usual pooling of the features behind an
+    head's *input*, so that it does not matter how the model pools. If a usual pooling of the features behind an
     activation gives that input, the activation counts as part of the features.
 
     Args:
         stranger: a module. Its order of the axes decides where steps and channels are equally many.
         batch: some trajectories, as it takes them.
-        features: name of a module, where it is known.
-        head: name of a module, where it is known.
+        features: name of a module, if it is known.
+        head: name of a module, if it is known.
 
     Example:
         >>> model = nn.Sequential(nn.Conv1d(1, 4, 3), nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(4, 1))

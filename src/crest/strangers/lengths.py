@@ -14,14 +14,14 @@ def mask_from(
 ) -> Tensor:
     """The mask (B, T), True on as many first steps as the lengths (B,) say.
 
-    Where nobody says which axis of the inputs is time, it is the one that the longest trajectory fills, as after padding
+    If it is not told which axis of the inputs is time, it is the one that the longest trajectory fills, as after padding
     batch by batch; else the longer one.
 
     Args:
         lengths: (B,), valid steps of each trajectory.
         inputs: (B, T, C), or (B, C, T).
         argument: what messages call the batches.
-        channels_first: whether the inputs are (B, C, T), where that is known.
+        channels_first: whether the inputs are (B, C, T), if that is known.
 
     Example:
         >>> mask_from(torch.tensor([2, 1]), torch.zeros(2, 4, 1)).tolist()
@@ -70,7 +70,7 @@ def valid_at(valid: Tensor, steps: int, rate: float) -> Tensor:
     Args:
         valid: (B, T), the valid steps of the inputs.
         steps: of the features.
-        rate: input steps for each step of the features. Where they are fewer than T of them give, the model has cut the padding
+        rate: input steps for each step of the features. If they are fewer than T of them give, the model has cut the padding
             behind the longest trajectory of the batch.
 
     Example:
@@ -89,13 +89,13 @@ def valid_at(valid: Tensor, steps: int, rate: float) -> Tensor:
 
 
 def padding_note(signals: Tensor, mask: Tensor | None) -> list[str]:
-    """A note where trajectories (N, T, C) without a mask end in exact zeros of different lengths: nobody said that they are padding.
+    """A note if trajectories (N, T, C) without a mask end in exact zeros of different lengths, which may be padding.
 
     Example:
         >>> signals = torch.ones(3, 8, 2)
         >>> signals[1, 5:] = 0
         >>> padding_note(signals, None)
-        ['1 of 3 trajectories end in zeros, up to 3 steps: if these are padding, give lengths or a mask with the batches']
+        ['1 of 3 trajectories end in zeros, up to 3 steps: if these are padding, pass lengths or a mask with the batches']
     """
     if mask is not None:
         return []
@@ -105,6 +105,6 @@ def padding_note(signals: Tensor, mask: Tensor | None) -> list[str]:
     if len(ends) == 0 or (len(ends) == len(signals) and bool((ends == ends[0]).all())):
         return []
     return [
-        f"{len(ends)} of {len(signals)} trajectories end in zeros, up to {int(ends.max())} steps: if these are padding, give lengths or a "
+        f"{len(ends)} of {len(signals)} trajectories end in zeros, up to {int(ends.max())} steps: if these are padding, pass lengths or a "
         "mask with the batches"
     ]

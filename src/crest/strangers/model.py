@@ -1,29 +1,31 @@
-"""Somebody's model, called in one way: on its device, in its precision, with a mask or lengths as it takes them."""
+"""The user's model, called in one way: on its device, in its precision, with a mask or lengths as it takes them."""
 
 import contextlib
 import difflib
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from crest._base.tensors import require_finite
-from crest.background import SIGMA
 from crest.probes.asking import quietly, require_predictions, require_repeatable
+from crest.probes.axes import warn_of_axes
 from crest.probes.batches import BATCH, batches_of, in_batches
+from crest.probes.foreign import names_of
+from crest.probes.outputs import ChosenOutput
+from crest.probes.tables import table_note
 from crest.strangers.batch import Batch
 from crest.strangers.failures import CALL_ERRORS, why_it_failed
 from crest.strangers.lengths import lengths_of
 from crest.strangers.series import copy_of
 from crest.strangers.signature import (
     length_argument,
+    mask_keyword,
+    needed_lengths,
     require_valid_steps,
     step_argument,
-    takes_mask_by_name,
 )
 
 
@@ -45,6 +47,10 @@ class StrangerModel:
     """From what it returns to predictions, if it does not return those."""
     size: int = BATCH
     """How many trajectories it is asked about at once."""
+    flat: bool = False
+    """Whether it takes signals of one channel as (B, T)."""
+    _crest_called: ClassVar[str] = "model"
+    """What messages of the exchange test call it. It reads that off the class: a user's function may have any attribute."""
 
     @property
     def module(self) -> nn.Module | None:
@@ -54,12 +60,16 @@ class StrangerModel:
     def __call__(self, signals: Tensor, mask: Tensor | None = None) -> Tensor:
         """The predictions for signals (B, T, C)."""
         found = self.raw(signals.mT if self.channels_first else signals, mask)
-        found = found if self.answer is None else self.answer(found)
-        found = torch.from_numpy(found) if isinstance(found, np.ndarray) else found
+        chosen = self.answer if isinstance(self.answer, ChosenOutput) else ChosenOutput(answer=self.answer)
+        found = chosen(found)
         if not isinstance(found, Tensor):
+            if isinstance(found, list) and len(found) == len(signals):
+                raise ValueError(
+                    "model must return a tensor or an array, got a list: return np.asarray(predictions)"
+                )
+            own = "" if chosen is self.answer else ", or answer=, such as answer=lambda out: out[0]"
             raise ValueError(
-                f"model must return a tensor, got {type(found).__name__}: pass answer=, such as answer=lambda out: out[0], or "
-                "a model that returns one"
+                f"model must return a tensor, got {names_of(found)}: pass output=, such as {_such_as(found)}{own}"
             )
         require_predictions(
             found, len(signals), "model", ": pass answer=, or a model that returns it" * (self.answer is None)
@@ -76,6 +86,7 @@ class StrangerModel:
             tensor([2])
         """
         device, precision = place_of(self.model)
+        inputs = inputs[..., 0] if self.flat and isinstance(inputs, Tensor) and inputs.ndim == 3 else inputs
         # Copies: a model that works in place would change what it is asked about next, and what the user has.
         inputs, mask = (part.clone() if isinstance(part, Tensor) else part for part in (inputs, mask))
         if device is not None:
@@ -86,11 +97,14 @@ class StrangerModel:
             return self.model(inputs)
         require_valid_steps(step_argument(self.model))
         by_length = length_argument(self.model)
+        by_name = mask_keyword(self.model)
         try:
-            if takes_mask_by_name(self.model):
-                return self.model(inputs, mask=mask)
+            beside = needed_lengths(self.model)
+            named = {} if beside is None else {beside: lengths_of(mask)}
+            if by_name is not None:
+                return self.model(inputs, **{by_name: mask}, **named)
             return (
-                self.model(inputs, mask)
+                self.model(inputs, mask, **named)
                 if by_length is None
                 else self.model(inputs, **{by_length: lengths_of(mask)})
             )
@@ -128,21 +142,34 @@ class StrangerModel:
         try:
             found = in_batches(self, batches)
         except CALL_ERRORS as error:
-            shape = tuple(batch.inputs[: self.size].shape)
+            shape = tuple(batch.inputs[: self.size].shape)[: 2 if self.flat else 3]
             masked = batch.mask is not None
-            raise ValueError(
-                why_it_failed(error, shape, masked=masked, channels_first=self.channels_first)
-            ) from error
+            letters = None if self.flat else self.channels_first
+            raise ValueError(why_it_failed(error, shape, masked=masked, channels_first=letters)) from error
         require_finite("the model's predictions", found)
         classes = found.shape[1] if found.ndim == 2 else 1
         targets = batch.targets
-        if targets is not None and classes > 1 and (targets.min() < 0 or targets.max() >= classes):
+        if targets is not None and targets.ndim == 2 and classes != targets.shape[1]:
+            raise ValueError(
+                f"targets must have a column for each of the {classes} outputs of the model, got {targets.shape[1]} columns"
+            )
+        if (
+            targets is not None
+            and targets.ndim == 1
+            and classes > 1
+            and (targets.min() < 0 or targets.max() >= classes)
+        ):
             raise ValueError(
                 f"targets must be classes from 0 to {classes - 1}, as many as the predictions have, got "
                 f"{targets.min():g} to {targets.max():g}"
             )
         require_repeatable(self, parts, self.size, "model")
         return found
+
+
+def _such_as(found: object) -> str:
+    """An output that a model may have meant."""
+    return f"output={next(iter(found))!r}" if isinstance(found, Mapping) and found else "output=0"
 
 
 def place_of(model: object) -> tuple[torch.device | None, torch.dtype | None]:
@@ -218,7 +245,7 @@ def part_at(model: nn.Module, argument: str, path: str) -> nn.Module:
 
 
 def find_channels_first(model: nn.Module, batch: Batch) -> bool | None:
-    """Whether the model takes (B, C, T), by how many channels its first layer takes; None where that does not tell.
+    """Whether the model takes (B, C, T), by how many channels its first layer takes; None if that does not tell.
 
     Example:
         >>> find_channels_first(nn.Conv1d(2, 8, 5), Batch(torch.randn(4, 2, 50)))
@@ -249,18 +276,19 @@ def settled_axes(
     batch: Batch,
     said: bool | None,
     *,
-    longer: bool = True,
     notes: list[str],
 ) -> bool:
-    """Whether the model takes (B, C, T): as the user says, else by its first layer.
+    """Whether the model takes (B, C, T): as the user says, else by its first layer; time is the longer axis if that does not tell.
 
     Args:
         model: in any mode.
         batch: some trajectories.
         said: what the user says; a warning tells if that looks wrong.
-        longer: whether time is the longer axis if the first layer does not tell; else inputs are read as (B, T, C).
         notes: what was assumed is added to these.
     """
+    if batch.flat:
+        notes.append(table_note(tuple(batch.inputs.shape[:2])))
+        return False
     found = None
     if isinstance(model, nn.Module):
         # A model that fails on a plain call is told of later, with its own words.
@@ -268,41 +296,15 @@ def settled_axes(
             found = find_channels_first(model, batch.first(2))
     first, second = batch.inputs.shape[1:]
     if said is not None:
-        _warn_of_axes(said, tuple(batch.inputs.shape), found)
+        warn_of_axes(said, tuple(batch.inputs.shape), found)
         return said
     if found is not None:
         channels = first if found else second
         why, settled = f"the first layer expects {channels} channel{'s' * (channels > 1)}", found
-    elif longer:
-        why, settled = "time is taken as the longer axis", first < second
     else:
-        why, settled = "the first layer does not tell", False
+        why, settled = "time is taken as the longer axis", first < second
     notes.append(f"inputs read as {'(B, C, T)' if settled else '(B, T, C)'}, because {why}")
     return settled
-
-
-def _warn_of_axes(channels_first: bool, shape: tuple[int, ...], found: bool | None) -> None:
-    """Warn of an order that somebody gave, if it makes fewer steps than channels and nothing speaks for it.
-
-    That is where the first layer takes the other one, or where it does not tell and not even a background fits into the steps.
-
-    Args:
-        channels_first: as it was given.
-        shape: of the inputs.
-        found: what the first layer says.
-    """
-    steps, channels = (shape[2], shape[1]) if channels_first else (shape[1], shape[2])
-    if steps >= channels or found is channels_first or (found is None and steps >= SIGMA):
-        return
-    why = (
-        "there are fewer steps than channels" if found is None else f"the first layer takes {steps} channels"
-    )
-    warnings.warn(
-        f"channels_first={channels_first} makes {steps} steps of {channels} channels of the inputs {shape}, and {why}: is "
-        f"channels_first={not channels_first} right?",
-        UserWarning,
-        stacklevel=5,  # past who settles it, who is asked, and the door
-    )
 
 
 def _channels_of(part: nn.Module) -> int | None:

@@ -54,7 +54,7 @@ def find_place(
     Args:
         model: any module.
         batch: some trajectories, as it takes them; the first layer tells the order of the axes if the batch does not.
-        path: of the pooling layer, or of the module whose output is pooled. Found unless given: the one layer that is known
+        path: of the pooling layer, or of the module whose output is pooled. Found by default: the one layer that is known
             to pool, else as `find_interface` does.
         head: path of the module that reads the pooled vector, if it is known.
         layout: how the layer is called, if it is known; it must then fit.
@@ -160,7 +160,7 @@ def known_convention(
     if is_known_pooling(layer):
         readout = isinstance(layer, Readout)
         return Convention("channels_last", False) if readout else Convention("channels_first", True)
-    # Whoever wrote `forward` says what the layer does; what a container does, its parts say.
+    # The author of `forward` decides what the layer does; what a container does, its parts decide.
     written = getattr(type(layer).forward, "__module__", "") or ""
     if not written.startswith("torch.nn.modules.") or isinstance(layer, nn.Sequential):
         return None

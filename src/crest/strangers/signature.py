@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -10,10 +10,12 @@ from torch import Tensor, nn
 
 _LENGTHS = re.compile(r"(?!max|min|total)(.*_)?(seq)?(len|lens|length|lengths)")
 """Names under which models take how many steps of each trajectory are valid."""
+_MASK = re.compile(r"(.*_)?(mask|masks|valid|valid_steps)")
+"""Names under which models take a mask beside lengths, or behind other arguments."""
 
 
 def argument_names(model: Callable[..., Any]) -> list[str]:
-    """The names of what a model takes, in their order; none where Python cannot tell.
+    """The names of what a model takes, in their order; none if Python cannot tell.
 
     Example:
         >>> argument_names(lambda x, mask=None: x)
@@ -32,6 +34,25 @@ def takes_mask_by_name(model: Callable[..., Any]) -> bool:
     return "mask" in _arguments(model)
 
 
+def mask_keyword(model: Callable[..., Any]) -> str | None:
+    """The name under which a model must be given its mask; None if the second place will do, or lengths are what it takes.
+
+    Example:
+        >>> mask_keyword(lambda x, scale=1, mask=None: x), mask_keyword(lambda x, **options: x), mask_keyword(lambda x, valid: x)
+        ('mask', 'mask', None)
+        >>> mask_keyword(lambda x, seq_lens=None, valid=None: x)
+        'valid'
+    """
+    found = _parameters(model)
+    names = list(_arguments(model))
+    own = _mask_argument(model)
+    if own == "mask" or (own is not None and own != names[1]):
+        return own
+    kinds = {one.kind for one in found.values()}
+    some = inspect.Parameter.VAR_KEYWORD in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds
+    return "mask" if some and len(names) == 1 else None
+
+
 def needs_mask(model: Callable[..., Any]) -> bool:
     """Whether the model has an argument `mask` that must be given.
 
@@ -43,14 +64,13 @@ def needs_mask(model: Callable[..., Any]) -> bool:
 
 
 def length_argument(model: Callable[..., Any]) -> str | None:
-    """The name of the argument by which a model takes lengths (B,) in the place of a mask; None where it takes none.
+    """The name of the argument by which a model takes lengths (B,) in the place of a mask; None if it takes none.
 
     Example:
         >>> length_argument(lambda x, lengths: x), length_argument(lambda x, mask, lengths: x), length_argument(nn.ReLU())
         ('lengths', None, None)
     """
-    names = list(_arguments(model))
-    return None if "mask" in names else _named_lengths(names)
+    return None if _mask_argument(model) is not None else _named_lengths(list(_arguments(model)))
 
 
 def length_beside_mask(model: Callable[..., Any]) -> str | None:
@@ -60,8 +80,18 @@ def length_beside_mask(model: Callable[..., Any]) -> str | None:
         >>> length_beside_mask(lambda x, mask, lengths: x), length_beside_mask(lambda x, lengths: x)
         ('lengths', None)
     """
-    names = list(_arguments(model))
-    return _named_lengths(names) if "mask" in names else None
+    return None if _mask_argument(model) is None else _named_lengths(list(_arguments(model)))
+
+
+def needed_lengths(model: Callable[..., Any]) -> str | None:
+    """The name of the argument by which a model must be given lengths beside a mask.
+
+    Example:
+        >>> needed_lengths(lambda x, mask, lengths: x), needed_lengths(lambda x, mask, lengths=None: x)
+        ('lengths', None)
+    """
+    name = length_beside_mask(model)
+    return name if name is not None and _arguments(model)[name] else None
 
 
 def names_mask(argument: str | None) -> bool:
@@ -93,16 +123,14 @@ def is_mask(value: object, argument: str | None, shape: tuple[int, int]) -> bool
 
 
 def step_argument(model: Callable[..., Any]) -> str | None:
-    """The name of the argument by which a model takes a mask, or lengths; None where Python cannot tell.
+    """The name of the argument by which a model takes a mask, or lengths; None if Python cannot tell.
 
     Example:
         >>> step_argument(lambda x, valid: x), step_argument(lambda x, scale, mask: x), step_argument(nn.ReLU())
         ('valid', 'mask', None)
     """
     names = list(_arguments(model))
-    if "mask" in names:
-        return "mask"
-    return length_argument(model) or (names[1] if len(names) > 1 else None)
+    return _mask_argument(model) or length_argument(model) or (names[1] if len(names) > 1 else None)
 
 
 def require_valid_steps(argument: str | None) -> None:
@@ -122,11 +150,34 @@ def _named_lengths(names: list[str]) -> str | None:
     return next((name for name in names[1:] if _LENGTHS.fullmatch(name)), None)
 
 
+def _mask_argument(model: Callable[..., Any]) -> str | None:
+    """The argument that is a mask by its name. One with a number or a flag by default, such as `return_mask=False`, is an option."""
+    found = _parameters(model)
+    if "mask" in _arguments(model):
+        return "mask"
+    return next(
+        (
+            name
+            for name in list(_arguments(model))[1:]
+            if _MASK.fullmatch(name)
+            and (found[name].default is None or found[name].default is inspect.Parameter.empty)
+        ),
+        None,
+    )
+
+
 def _arguments(model: Callable[..., Any]) -> dict[str, bool]:
-    """The names of what it takes, and whether it needs them; none where Python cannot tell."""
+    """The names of what it takes, and whether it needs them; none if Python cannot tell."""
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {
+        name: one.default is one.empty
+        for name, one in _parameters(model).items()
+        if one.kind not in any_number
+    }
+
+
+def _parameters(model: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        found = inspect.signature(model.forward if isinstance(model, nn.Module) else model).parameters
+        return inspect.signature(model.forward if isinstance(model, nn.Module) else model).parameters
     except (TypeError, ValueError):
         return {}
-    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {name: one.default is one.empty for name, one in found.items() if one.kind not in any_number}

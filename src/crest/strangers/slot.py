@@ -54,7 +54,7 @@ class PoolingSlot(nn.Module):
         return f"layout={self.layout!r}, keepdim={self.keepdim}"
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Pooled vector (B, D), or with a time axis of length one where `keepdim` asks for it."""
+        """Pooled vector (B, D), or with a time axis of length one if `keepdim` asks for it."""
         if features.ndim != 3:
             raise ValueError(f"the replaced layer must take 3-D features, got {tuple(features.shape)}")
         pooled: Tensor = self.readout(features if self.time_axis == 1 else features.transpose(1, 2), mask)

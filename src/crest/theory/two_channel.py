@@ -87,7 +87,7 @@ class TwoChannel:
             y: Labels (n,).
             events: Event mask (n, T).
             noise: Unit noise xi (n, T, 2).
-            g: Cue strength; the in-distribution gamma unless given.
+            g: Cue strength; by default the in-distribution gamma.
         """
         cue = self.gamma if g is None else g
         label = y[:, None]
@@ -103,7 +103,7 @@ class TwoChannel:
         Args:
             n: Number of trajectories.
             generator: Source of all draws.
-            g: Cue strength; the in-distribution gamma unless given.
+            g: Cue strength; by default the in-distribution gamma.
             contiguous: One event of L consecutive steps at a random place, instead of L steps anywhere. The
                 law of the pooled means is the same.
         """

@@ -11,6 +11,7 @@ from crest.lab.cli import audit
 from crest.lab.cli.own_model import own_model
 from crest.lab.cli.recordings import RecordingFlags
 from crest.lab.cli.wording import in_words_of
+from crest.recordings import RecordingOptions
 
 MODEL = """
 import torch
@@ -68,8 +69,8 @@ def run(folder: Path, model: str = "model.py:make", **changes: object) -> None:
         "window": 120,
         "label": "severity",
         "weights": folder / "w.safetensors",
-        "condition": "speed",
-        "out": folder / "audit.html",
+        "condition": ["speed"],
+        "output": folder / "audit.html",
     }
     given = options | changes
     flags = {name: given.pop(name) for name in RecordingFlags.__dataclass_fields__ if name in given}
@@ -86,7 +87,7 @@ def test_it_says_what_was_found_and_writes_the_page(folder: Path, capsys: pytest
     assert "features of '1', (B, D, T) with T = 120 and D = 4, read by '4'" in said
     page = (folder / "audit.html").read_text()
     assert "<!doctype html>" in page
-    assert "as it is: unclear" in page
+    assert "Why: unclear" in page
 
 
 def test_without_weights_it_says_that_the_model_is_as_it_was_made(
@@ -117,14 +118,31 @@ def test_recordings_of_different_lengths_are_padded_for_a_model_that_takes_lengt
         np.save(folder / f"{place}.npy", signal[: 240 if place == 5 else 200 + place])
     run(folder, model="model.py:recurrent", weights=None, window=None, trajectories=trajectories)
     out = capsys.readouterr().out
-    assert f"Audit of {min(trajectories, 12)} trajectories" in out
+    assert f"Audit of {'12' if trajectories > 12 else '4 of 12'} trajectories" in out
     assert "whole recordings, without --window: 200 to 240 samples, with zeros behind the shorter ones" in out
     with pytest.raises(
-        ValueError, match=r"^window must be given where .* from 200 to 240 samples: .*, 200 or less"
+        ValueError, match=r"^window must be given if .* from 200 to 240 samples: .*, 200 or less"
     ):
         run(folder, window=None)
     with pytest.raises(ValueError, match=r"^hop must come with --window"):
         run(folder, window=None, hop=10)
+
+
+def test_the_former_name_of_the_output_is_taken_and_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(folder, out=folder / "former.html")
+    assert "--out is deprecated and goes with version 0.3: use --output" in capsys.readouterr().out
+    assert (folder / "former.html").exists()
+    assert not (folder / "audit.html").exists()
+
+
+def test_options_are_wrapped_as_they_are_typed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "spread.py").write_text(TRAINED.format(answer="knock.abs()"))
+    run(folder, "spread.py:make", weights=None, no_features=True, condition=None)
+    said = capsys.readouterr().out.partition("\nPage, ")[0]
+    assert "--invariant offset drift tones gain" in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= 100
 
 
 @pytest.fixture
@@ -145,7 +163,7 @@ def states(folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("names", "said", "error"),
     [
-        (None, "classes by alphabet, without --class-names: 0 inner, 1 ok, 2 outer", 0.75),
+        (None, "classes in sorted order, since --classes names none: 0 inner, 1 ok, 2 outer", 0.75),
         (["ok", "inner", "outer"], "classes: 0 ok, 1 inner, 2 outer", 0.5),
     ],
 )
@@ -157,7 +175,7 @@ def test_it_says_the_number_of_each_class_and_takes_their_order(
     said: str,
     error: float,
 ) -> None:
-    run(folder, **states, class_names=names)
+    run(folder, **states, classes=names)
     out = capsys.readouterr().out
     assert f"  - {said}\n" in out
     assert f"  error {error}," in out
@@ -171,9 +189,22 @@ def test_a_table_with_fewer_classes_than_the_model_is_told_to_name_them(
     (folder / "states.csv").write_text(table.replace("inner", "ok"))
     with pytest.raises(ValueError, match=r"^classes must name each of 3 outputs of the model") as refused:
         run(folder, **states)
-    assert in_words_of(audit.audit_model, refused.value).startswith(
-        "--class-names must name each of 3 outputs"
-    )
+    assert in_words_of(audit.audit_model, refused.value).startswith("--classes must name each of 3 outputs")
+
+
+def test_numbers_are_classes_in_their_order_as_in_python(
+    folder: Path, states: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = (folder / "states.csv").read_text()
+    for name, number in (("ok", "8"), ("inner", "10"), ("outer", "2")):
+        table = table.replace(name, number)
+    (folder / "states.csv").write_text(table)
+    run(folder, **states, classes=[])
+    out = capsys.readouterr().out
+    assert "classes in sorted order, since --classes names none: 0 2, 1 8, 2 10" in " ".join(out.split())
+    assert "  error 0.75," in out
+    run(folder, **states, classes=["8", "10", "2"])
+    assert "  error 0.5," in capsys.readouterr().out
 
 
 def test_a_class_that_no_recording_is_of_keeps_its_number(
@@ -181,7 +212,7 @@ def test_a_class_that_no_recording_is_of_keeps_its_number(
 ) -> None:
     table = (folder / "states.csv").read_text()
     (folder / "states.csv").write_text(table.replace("inner", "ok"))
-    run(folder, **states, class_names=["ok", "inner", "outer"])
+    run(folder, **states, classes=["ok", "inner", "outer"])
     assert "classes: 0 ok, 1 inner, 2 outer; no recording is of inner" in capsys.readouterr().out
 
 
@@ -190,32 +221,33 @@ def test_a_class_that_no_recording_is_of_keeps_its_number(
     [
         (
             ["ok", "inner", "other"],
-            r"^class_names must name every class of the column 'state', got ok, inner, other, and it also has outer$",
+            r"^classes must name every class of the column 'state', got ok, inner, other, and it also has outer$",
         ),
         (
             ["ok,inner,outer"],
-            r"^class_names must be different names with spaces between, .*got 'ok,inner,outer'",
+            r"^classes must be different names with spaces between, .*got 'ok,inner,outer'",
         ),
-        (["ok", "ok", "inner", "outer"], r"^class_names must be different names"),
+        (["ok", "ok", "inner", "outer"], r"^classes must be different names"),
     ],
 )
 def test_class_names_that_are_not_those_of_the_table_are_told(
     folder: Path, states: dict[str, object], names: list[str], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        run(folder, **states, class_names=names)
+        run(folder, **states, classes=names)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"weights": Path("gone.safetensors")}, "^weights must be a file that exists"),
+        ({"classes": []}, r"^classes must come with a model that gives logits \(B, K\), got one number"),
         (
-            {"classes": True},
-            r"^label must be a column of classes with --classes, whole numbers from 0, got .* in 'severity'",
+            {"classes": ["a", "b"], "no_classes": True},
+            r"^classes must be left out with --no-classes, got 'a b'",
         ),
         ({"label": "gone"}, "gone"),
-        ({"out": Path("audit.pdf")}, r"^out must end in \.html, got 'audit\.pdf'"),
+        ({"output": Path("audit.pdf")}, r"^output must end in \.html, got 'audit\.pdf'"),
         ({"trajectories": 1}, "^trajectories must be a whole number, 2 or more"),
         ({"window": 1000}, "window"),
     ],
@@ -254,7 +286,7 @@ def test_signals_are_read_as_they_are_in_a_check(folder: Path, capsys: pytest.Ca
         ),
         (
             ("--data", "numbers.csv", "--classes"),
-            "crest: --label must be classes from 0 to 2, as many as the predictions have, got 0 to 7\n",
+            "crest: --classes must name each of 3 outputs of the model, got ('0', '7')\n",
         ),
     ],
 )
@@ -273,3 +305,124 @@ def test_the_column_of_the_files_may_have_any_name(crest: Command, folder: Path)
     shown, status = crest("audit", "model.py:make", *words)
     assert status == 0, shown
     assert "Audit of 12 trajectories" in shown
+
+
+TRAINED = """
+from torch import nn
+
+class Peak(nn.Module):
+    def forward(self, x):  # (B, T, 1), labels of mean 5 and standard deviation 2.4
+        knock = x[:, 60:63, 0].mean(1) - x[:, :50, 0].mean(1)
+        return {answer}
+
+def make():
+    return Peak()
+"""
+
+
+def test_a_model_of_standardised_labels_is_told_from_an_untrained_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (folder / "table.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    knocks = np.array([float(row[1]) for row in rows])
+    for row, knock in zip(rows, knocks, strict=True):
+        row[1] = f"{5 + 2.4 * knock:.4f}"
+    (folder / "table.csv").write_text("\n".join([lines[0], *map(",".join, rows)]) + "\n")
+    (folder / "peak.py").write_text(TRAINED.format(answer=f"(knock - {knocks.mean()}) / {knocks.std()}"))
+    how = {"weights": None, "no_features": True, "condition": None}
+    run(folder, "peak.py:make", **how)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "labels are as in column 'severity'" in said
+    assert "signals are in raw units, as in the files" in said
+    assert (
+        "Check the units of the labels: predictions fit labels with mean 0 and standard deviation 1" in said
+    )
+    mean, scale = 5 + 2.4 * knocks.mean(), 2.4 * knocks.std()
+    run(folder, "peak.py:make", **how, label_mean=mean, label_scale=scale)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Check the units" not in said
+    assert f"labels are column 'severity' less {mean:g}, divided by {scale:g}" in said
+    (folder / "peak.py").write_text(TRAINED.format(answer="5 + 2.4 * knock"))
+    run(folder, "peak.py:make", **how)
+    assert "Check the units" not in capsys.readouterr().out
+
+
+def test_field_rows_get_what_the_settings_of_the_model_say(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (folder / "table.csv").read_text().splitlines()
+    rows = [f"{line},{'train' if place % 2 else 'ood'}" for place, line in enumerate(lines[1:])]
+    (folder / "table.csv").write_text("\n".join([f"{lines[0]},part", *rows]) + "\n")
+    RecordingOptions(window=120, label="severity", standardise="median").save(folder / "settings.json")
+    run(folder, window=None, label=None, condition=None, settings=folder / "settings.json", split="part")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Audit of 12 trajectories" in said
+    assert "signals: each window standardised by its median and median absolute deviation" in said
+    assert "12 ood; 12 train left out (--parts chooses)" in said
+    assert "look standardised window by window" in said
+
+
+def test_field_rows_of_a_split_are_looked_at_only_if_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (folder / "table.csv").read_text().splitlines()
+    rows = [f"{line},{('train', 'id', 'ood')[place % 3]}" for place, line in enumerate(lines[1:])]
+    (folder / "table.csv").write_text("\n".join([f"{lines[0]},part", *rows]) + "\n")
+    run(folder, split="part")
+    assert "8 id; 8 train and 8 ood left out (--parts chooses)" in " ".join(capsys.readouterr().out.split())
+    run(folder, split="part", parts=["id", "ood"])
+    assert "8 id and 8 ood; 8 train left out" in " ".join(capsys.readouterr().out.split())
+
+
+def test_it_says_how_many_windows_it_looked_at_and_of_what_intervals_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(folder, trajectories=16, sample_rate=1000.0)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Audit of 16 of 24 trajectories" in said
+    assert (
+        "16 of 24 windows were looked at, spread evenly over the recordings. Pass --trajectories 24" in said
+    )
+    assert "120 steps each, 0.12 s at 1000 steps per second" in said
+    assert "95 % intervals: bootstrap over 12 groups of trajectories" in said
+    assert "intervals are over 12 recordings, whose windows are alike. Pass --intervals-over window" in said
+    page = (folder / "audit.html").read_text()
+    assert '"name":"0.npy, 0 s, slow"' in page
+    assert '"rate":1000.0,"per":"s"' in page
+    run(folder, group="speed")
+    assert "intervals are over 2 groups of 'speed', whose windows are alike" in capsys.readouterr().out
+    run(folder, intervals_over="window")
+    said = capsys.readouterr().out
+    assert "bootstrap over" not in said
+    assert "windows were looked at" not in said
+    # Without a rate there is nothing to tell in seconds.
+    assert " s at " not in said
+
+
+def test_where_audits_some_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder, where=["speed=slow"])
+    said = capsys.readouterr().out
+    assert "Audit of 12 trajectories" in said
+    assert "rows of the table: speed=slow" in said
+    assert "fast" not in said
+    run(folder, where=["file=0.npy"])
+    assert "intervals are over windows, since all are of one recording" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_a_page_that_is_replaced_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder)
+    assert "replaces" not in capsys.readouterr().out
+    run(folder)
+    assert capsys.readouterr().out.rstrip().endswith("audit.html (replaces the file that was there)")
+
+
+def test_the_error_as_in_training_changes_the_advice(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(folder)
+    assert "or pass --id-error, its error there" in " ".join(capsys.readouterr().out.split())
+    run(folder, id_error=0.01)
+    assert "Do not train the model for longer" in " ".join(capsys.readouterr().out.split())

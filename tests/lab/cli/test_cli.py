@@ -31,7 +31,7 @@ def test_help_answers_without_torch_and_numpy() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "mian"), "crest: NAMES must be one of teaser, main,"),
+        (("run", "mian"), "crest: NAMES must be one of field, teaser, main,"),
         (("run", "mian"), "all, got 'mian': did you mean 'main'?"),
         (("run",), "NAMES must hold an experiment, all, or the .toml file of a study"),
         (("run", "main", "--jobs", "0"), "crest: --jobs must be a whole number, 1 or more, got 0"),
@@ -173,7 +173,9 @@ def test_no_option_says_what_leaving_it_out_says(crest: Command) -> None:
         ("check", "--no-time"),
         ("cues", "--no-time"),
         ("audit", "--no-channels-first"),
+        ("audit", "--no-classes"),
         ("check", "--no-classes"),
+        ("cues", "--no-classes"),
     }
 
 

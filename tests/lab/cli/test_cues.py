@@ -48,6 +48,16 @@ def test_json_has_what_to_dict_has(crest: Command, folder: Path) -> None:
     assert json.loads(crest(*words, "--leave-out", "window")[0])["groups"] is None
 
 
+def test_classes_are_named_as_in_an_audit(crest: Command, folder: Path) -> None:
+    words = ("cues", "table.csv", "--window", "100", "--json", "--label")
+    told = json.loads(crest(*words, "state", "--classes", "worn", "ok")[0])
+    assert told["measure"] == "balanced accuracy"
+    lines = (folder / "table.csv").read_text().replace(",ok,", ",2,").replace(",worn,", ",10,")
+    (folder / "table.csv").write_text(lines)
+    assert json.loads(crest(*words, "state")[0])["measure"] == "R2"
+    assert json.loads(crest(*words, "state", "--classes")[0])["classes"] == ["2", "10"]
+
+
 def test_without_a_window_recordings_may_differ_in_length(crest: Command, folder: Path) -> None:
     shown, status = crest("cues", "table.csv", "--label", "wear")
     assert status == 0, shown
@@ -64,6 +74,30 @@ def test_recordings_that_are_too_few_to_be_left_out_are_told(crest: Command, fol
     assert f"{told} 2 or more of each class, got 1 of class 'worn'" in shown
     shown, _ = crest("cues", "two.csv", "--label", "wear", "--window", "40")
     assert f"{told} 4 or more for a target in numbers, got 3" in shown
+
+
+def test_windows_of_one_group_stay_together(crest: Command, folder: Path) -> None:
+    lines = (folder / "table.csv").read_text().splitlines()
+    rows = [f"{line},m{place // 2}" for place, line in enumerate(lines[1:])]
+    (folder / "table.csv").write_text("\n".join([f"{lines[0]},machine", *rows]) + "\n")
+    words = ("cues", "table.csv", "--label", "wear", "--window", "100")
+    shown, status = crest(*words, "--group", "machine", "--condition", "speed", "--condition", "state")
+    assert status == 0, shown
+    assert shown.startswith("Cues in 64 trajectories: R2 of the target, each of 8 groups left out\n")
+    assert "signals are in raw units, as in the files" in shown
+    shown, status = crest(*words, "--group", "machine", "--leave-out", "window")
+    assert (status, "crest: --leave-out must be left out with --group" in shown) == (1, True)
+
+
+def test_training_rows_of_a_split_are_looked_at(crest: Command, folder: Path) -> None:
+    lines = (folder / "table.csv").read_text().splitlines()
+    rows = [f"{line},{'ood' if place % 4 == 0 else 'train'}" for place, line in enumerate(lines[1:])]
+    (folder / "table.csv").write_text("\n".join([f"{lines[0]},part", *rows]) + "\n")
+    words = ("cues", "table.csv", "--label", "wear", "--window", "100", "--split", "part")
+    shown, _ = crest(*words)
+    assert shown.startswith("Cues in 48 trajectories")
+    assert "48 train; 16 ood left out (--parts chooses)" in shown
+    assert crest(*words, "--parts", "train", "ood")[0].startswith("Cues in 64 trajectories")
 
 
 @pytest.mark.parametrize(
@@ -104,11 +138,11 @@ def test_a_check_says_when_label_and_condition_are_tied(crest: Command, folder: 
     ]  # fmt: skip
     assert lines[place + 4] == "Label and condition are tied: Cramér's V 0.75; 8 of 64 windows break the tie."
     assert lines[place + 5] == "No problems."
-    told = json.loads(crest(*words, "--json")[0])["tie"]
+    told = json.loads(crest(*words, "--json")[0])["ties"]["speed"]
     assert (told["counted"], told["counts"], told["breaking"]) == ("recordings", [[1, 7], [7, 1]], 2)
     assert told["tied"]
     assert told["sentence"].endswith("2 of 16 recordings break the tie.")
     # What does not vary has no tie.
-    assert json.loads(crest(*words[:-3], "place", *words[-2:], "--json")[0])["tie"] is None
+    assert json.loads(crest(*words[:-3], "place", *words[-2:], "--json")[0])["ties"] == {}
     assert "x place" not in crest(*words[:-3], "place", *words[-2:])[0]
-    assert json.loads(crest(*words[:5], *words[-2:], "--json")[0])["tie"] is None
+    assert json.loads(crest(*words[:5], *words[-2:], "--json")[0])["ties"] == {}

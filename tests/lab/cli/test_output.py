@@ -1,10 +1,12 @@
 import os
 import re
+import warnings
 from pathlib import Path
 
 import pytest
 
-from crest.lab.cli.output import require_output, require_place
+from crest._base.callers import warn_of_replacing
+from crest.lab.cli.output import replaced_note, replacing, require_output, require_place
 
 ENDINGS = (".html", ".md")
 
@@ -29,3 +31,20 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ValueError, match=r"^output must be in a folder that you may write to, got '.*'$"):
         require_place("output", tmp_path / "new")
+
+
+def test_a_file_that_is_there_is_told(tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    assert replaced_note(place) == ""
+    place.touch()
+    assert replaced_note(place) == " (replaces the file that was there)"
+
+
+def test_a_command_says_itself_what_is_replaced(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with replacing(page) as note:
+            warn_of_replacing(page)
+    assert note == replaced_note(page) != ""

@@ -1,5 +1,6 @@
 """Somebody's model in a file, and weights that are its own, another's, or none."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from crest.lab.cli.own_model import fill_weights, own_model, takes_channels_first, valid_steps_for
+import crest
+from crest._repair.structure import Structure
+from crest.lab.cli.own_model import own_model, takes_channels_first, valid_steps_for, with_weights
 
 MODELS = """
 from torch import nn
@@ -32,6 +35,25 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "models.py").write_text(MODELS)
     (tmp_path / "typo.py").write_text("def make(:\n")
     return tmp_path / "models.py"
+
+
+def test_the_weights_of_a_repaired_model_build_it_as_it_was_repaired(place: Path, tmp_path: Path) -> None:
+    model = own_model(f"{place}:make")
+    x, y = torch.randn(40, 1, 60), torch.randn(40)
+    quick = crest.ExchangeSettings(trajectories=8, block=4)
+    found = crest.repair(
+        model, [(x, y)], fit=lambda model, _: model, remedies=["AC coupling"], exchange=quick
+    )
+    built = Structure(front="AC coupling", channels_first=True).build(own_model(f"{place}:make"))
+    dataclasses.replace(
+        found, model=built, structure=Structure(front="AC coupling", channels_first=True)
+    ).save(tmp_path)
+    loaded = with_weights(model, tmp_path / "model.safetensors", unsafe_pickle=False)
+    assert torch.equal(loaded(x), built.eval()(x))
+    with pytest.raises(
+        ValueError, match=r"^weights must be those of the model after its repair, .*crest.Repaired.load"
+    ):
+        with_weights(nn.Linear(2, 1), tmp_path / "model.safetensors", unsafe_pickle=False)
 
 
 @pytest.mark.parametrize("function", ["make", "made"])
@@ -72,8 +94,8 @@ def test_a_pickle_is_refused_with_the_way_to_convert_it_and_loaded_where_asked_f
     trained, model = own_model(f"{place}:make"), own_model(f"{place}:make")
     torch.save(trained.state_dict(), place.with_name("w.pt"))
     with pytest.raises(ValueError, match=r"^weights must be \.safetensors, .*save_model.* --unsafe-pickle"):
-        fill_weights(model, place.with_name("w.pt"), unsafe_pickle=False)
-    fill_weights(model, place.with_name("w.pt"), unsafe_pickle=True)
+        with_weights(model, place.with_name("w.pt"), unsafe_pickle=False)
+    with_weights(model, place.with_name("w.pt"), unsafe_pickle=True)
     torch.testing.assert_close(model.state_dict(), trained.state_dict())
 
 
@@ -85,7 +107,7 @@ class Evil:
 def test_code_in_a_pickle_is_never_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     torch.save(Evil(), place.with_name("evil.pt"))
     with pytest.raises(ValueError, match=r"^weights must be a state dict of tensors"):
-        fill_weights(own_model(f"{place}:make"), place.with_name("evil.pt"), unsafe_pickle=True)
+        with_weights(own_model(f"{place}:make"), place.with_name("evil.pt"), unsafe_pickle=True)
     assert "ran" not in capsys.readouterr().out
 
 
@@ -123,7 +145,7 @@ def test_a_pickle_of_something_else_is_told_in_one_line_with_what_to_save(
     if saved == "cut":
         path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=rf"^weights must be a state dict of tensors, got {words}") as told:
-        fill_weights(model, path, unsafe_pickle=True)
+        with_weights(model, path, unsafe_pickle=True)
     assert "\n" not in str(told.value)
 
 
@@ -136,21 +158,21 @@ def test_weights_that_nobody_may_read_are_told(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(
         ValueError, match=r"^weights must be a file that can be read, got .*: Permission denied$"
     ):
-        fill_weights(nn.Linear(2, 1), tmp_path / "w.pt", unsafe_pickle=True)
+        with_weights(nn.Linear(2, 1), tmp_path / "w.pt", unsafe_pickle=True)
 
 
 def test_weights_that_are_not_there_are_damaged_or_of_another_model_are_told(tmp_path: Path) -> None:
     model, other = nn.Linear(2, 1), tmp_path / "other.safetensors"
     with pytest.raises(ValueError, match=r"^weights must be a file that exists"):
-        fill_weights(model, other, unsafe_pickle=False)
+        with_weights(model, other, unsafe_pickle=False)
     other.write_text("hello")
     with pytest.raises(ValueError, match=r"^weights must be a whole safetensors file"):
-        fill_weights(model, other, unsafe_pickle=False)
+        with_weights(model, other, unsafe_pickle=False)
     safetensors.torch.save_file({"0.weight": torch.zeros(2)}, other)
     with pytest.raises(
         ValueError, match=r"^weights must be those of the model, got others in .*other\.safetensors"
     ):
-        fill_weights(model, other, unsafe_pickle=False)
+        with_weights(model, other, unsafe_pickle=False)
 
 
 def test_the_layout_is_the_one_in_which_the_model_answers() -> None:
@@ -207,9 +229,13 @@ class Gives(nn.Module):
         (
             Gives(torch.zeros(4), 1),
             None,
-            r"^model must return its answers .* in one tensor, got tuple: let its",
+            r"^model must return its predictions .* in one tensor, got tuple: let its",
         ),
-        (Gives(torch.zeros(4, 9, 2)), False, r"^model must return its answers .*, got \(4, 9, 2\): let its"),
+        (
+            Gives(torch.zeros(4, 9, 2)),
+            False,
+            r"^model must return its predictions .*, got \(4, 9, 2\): let its",
+        ),
     ],
 )
 def test_a_model_that_does_not_answer_is_told(model: nn.Module, said: bool | None, message: str) -> None:
@@ -249,6 +275,6 @@ def test_a_model_is_given_the_valid_steps_where_it_needs_them() -> None:
     assert valid_steps_for(nn.Flatten(), even) is None
     with pytest.raises(
         ValueError,
-        match=r"^window must be given where recordings differ .* from 2 to 3 samples: .* 2 or less",
+        match=r"^window must be given if recordings differ .* from 2 to 3 samples: .* 2 or less",
     ):
         valid_steps_for(nn.Flatten(), uneven)

@@ -73,7 +73,7 @@ def test_what_is_left_out_is_told(crest: Command) -> None:
         f"crest: runs that failed and have no record: 1, such as {TEASER_EXPERIMENT.runs[0].id}; `crest status` says why",
         "crest: records of defaults that have changed since: 1, such as gear-old; they stay as they are, so do their runs "
         "again and remove them",
-        f"crest: runs that another process is at: 1, such as {MAIN_EXPERIMENT.runs[0].id}; their files stay beside their lines, so "
+        f"crest: runs that another process is doing: 1, such as {MAIN_EXPERIMENT.runs[0].id}; their files stay beside their lines, so "
         "pack again later",
     ]
     assert store.unpacked() == {"gear-old", MAIN_EXPERIMENT.runs[0].id}
@@ -114,7 +114,7 @@ def test_an_error_is_one_sentence(crest: Command, words: tuple[str, ...], messag
 def test_a_trial_can_be_packed_in_place(crest: Command) -> None:
     write(Path("trial"), [MAIN_EXPERIMENT.quick()])
     assert crest("pack", "--folder", "trial")[0].startswith("trial/records.jsonl has 6 runs: 6 new")
-    assert "trial has trial runs alone" in crest("status", "--folder", "trial")[0]
+    assert "trial has only trial runs" in crest("status", "--folder", "trial")[0]
 
 
 @pytest.mark.slow

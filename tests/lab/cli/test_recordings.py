@@ -2,10 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from commands import Command
+from crest.lab.cli.recordings import RecordingFlags
+from crest.recordings import RecordingOptions
 
 
 @pytest.fixture
@@ -33,6 +37,13 @@ def test_it_says_what_is_there(crest: Command, bench: Path) -> None:
         "No problems.",
     ):  # fmt: skip
         assert line in shown.splitlines()
+
+
+def test_classes_have_the_order_that_is_given(crest: Command, bench: Path) -> None:
+    shown, status = crest("recordings", "check", *WORDS, "--classes", "ok", "fault", "worn")
+    assert (status, "classes     ok: 2, fault: 1, worn: 0" in shown.splitlines()) == (0, True), shown
+    shown, status = crest("recordings", "check", *WORDS, "--classes", "ok", "worn")
+    assert (status, "state must be one of ok, worn, got 'fault'" in shown) == (1, True), shown
 
 
 def test_it_says_what_is_wrong_row_by_row_and_fails(crest: Command, bench: Path) -> None:
@@ -116,15 +127,16 @@ def test_what_is_lost_though_nothing_is_wrong_is_told(crest: Command, bench: Pat
     # One recording has 39 samples, two have 40.
     shown, status = crest("recordings", "check", *WORDS, "--ood", "fast")
     assert status == 0
-    assert shown.splitlines()[-3:] == [
+    assert shown.splitlines()[-4:] == [
         "No problems.",
         "But 1 of 3 recordings lose more than a tenth at their ends, up to 9 samples: --window 9 loses 4 at most.",
+        "But windows of 10 steps are too short to tell brief events from a smooth background: take more than 16.",
         "But 2 windows are gaps around ID, which --id-by recording would not need.",
     ]
     told = json.loads(
         crest("recordings", "check", *WORDS, "--json", "--id-by", "recording", "--ood", "fast")[0]
     )
-    assert [one.split()[0] for one in told["remarks"]] == ["1"]
+    assert [one.split()[0] for one in told["remarks"]] == ["1", "windows"]
     assert json.loads(crest("recordings", "check", *WORDS[:-2], "--json")[0])["remarks"] == []
 
 
@@ -143,3 +155,140 @@ def test_advice_is_in_the_words_of_the_command_line(
     shown, status = crest("recordings", "check", *WORDS[:-1], "30", *words)
     assert status == 1
     assert message in shown
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Path:
+    """Two files at two speeds; in the training parts each size has its speed, in the others it has not."""
+    for place in range(4):
+        np.save(tmp_path / f"{place}.npy", np.random.default_rng(place).normal(size=1000))
+    rows = ["file,size,rpm,load,part,start,stop"]
+    for place, (size, rpm) in enumerate([(2, 1200), (2, 600), (8, 600), (8, 1200)]):
+        tied = (size, rpm) in ((2, 1200), (8, 600))
+        load = "low" if place % 2 else "high"
+        rows += [f"{place}.npy,{size},{rpm},{load},train,,{'60 %' if tied else '0.5'}"]
+        rows += [f"{place}.npy,{size},{rpm},{load},id,60 %,80 %", f"{place}.npy,{size},{rpm},{load},ood,8,"]
+    (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path
+
+
+RIG = (
+    "recordings", "check", "table.csv", "--label", "size", "--condition", "rpm", "--condition", "load", "--start", "start",
+    "--stop", "stop", "--sample-rate", "100", "--window", "50",
+)  # fmt: skip
+
+
+def test_a_split_and_several_conditions_are_told(crest: Command, rig: Path) -> None:
+    shown, status = crest(*RIG, "--split", "part")
+    assert status == 0, shown
+    lines = shown.splitlines()
+    for line in (
+        "rows        12", "files       4", "units       raw units, as in the files", "label units as in column 'size'",
+        "conditions  rpm (600: 6, 1200: 6), load (high: 6, low: 6)", "split       train: 26, id: 16, ood: 16",
+    ):  # fmt: skip
+        assert line in lines
+    place = lines.index("size x rpm, training windows:")
+    assert [line.split() for line in lines[place + 1 : place + 4]] == [
+        ["600", "1200"],
+        ["2", "1", "12"],
+        ["8", "12", "1"],
+    ]
+    assert lines[place + 4].startswith("Label and condition are tied: Cramér's V 0.8")
+    assert lines[place + 5].startswith("Cramér's V by part: train 0.8")
+    assert lines[place + 5].endswith("id 0.00, ood 0.00.")
+    unlike = "But ID windows are not as in training: an audit on them tells something else."
+    # Only for the column that is tied in training.
+    assert [line for line in lines if line == unlike] == [lines[place + 6]]
+    assert "size x load, training windows:" in lines
+    told = json.loads(crest(*RIG, "--split", "part", "--json")[0])
+    assert set(told["ties"]) == {"rpm", "load"}
+    assert told["ties"]["rpm"]["tied"]
+    assert [told["ties"][name]["id_as_in_training"] for name in ("rpm", "load")] == [False, True]
+
+
+def test_held_out_windows_that_are_tied_as_in_training_pass(crest: Command, rig: Path) -> None:
+    table = rig / "table.csv"
+    rows = table.read_text().splitlines()
+    untied = [",id," in row and row.split(",")[1:3] in (["2", "600"], ["8", "1200"]) for row in rows]
+    kept = [row.replace("80 %", "65 %") if one else row for row, one in zip(rows, untied, strict=True)]
+    table.write_text("\n".join(kept) + "\n")
+    shown, status = crest(*RIG, "--split", "part")
+    assert status == 0, shown
+    assert "not as in training" not in shown
+
+
+def test_a_split_taken_for_a_condition_does_not_pass_in_silence(crest: Command, rig: Path) -> None:
+    words = [*RIG[:5], "--condition", "part", *RIG[9:]]
+    shown, _ = crest(*words, "--ood", "ood")
+    assert (
+        "But 'part' looks like a column of splits (id, ood, train), and is read as a condition here: --split part takes its rows"
+        in shown
+    )
+    shown, status = crest(*RIG, "--split", "part", "--ood", "rpm=600")
+    assert (status, "crest: --ood must be left out with --split" in shown) == (1, True)
+
+
+def test_what_is_typed_comes_before_settings_though_it_is_the_default(tmp_path: Path) -> None:
+    RecordingOptions(
+        window=50, file="path", label="size", unit="g", label_mean=2.0, label_scale=3.0, standardise="median"
+    ).save(tmp_path / "settings.json")
+    typed: dict[str, Any] = {
+        "file": "file",
+        "label": "label",
+        "unit": "",
+        "label_mean": 0.0,
+        "label_scale": 1.0,
+    }
+    kept = RecordingFlags(settings=tmp_path / "settings.json").options(window=None)
+    assert (kept.file, kept.label, kept.unit, kept.label_mean, kept.label_scale) == (
+        "path",
+        "size",
+        "g",
+        2.0,
+        3.0,
+    )
+    found = RecordingFlags(settings=tmp_path / "settings.json", **typed).options(window=None)
+    assert {name: getattr(found, name) for name in typed} == typed
+    assert (found.window, found.standardise) == (50, "median")
+
+
+def test_settings_are_taken_where_nothing_else_is_said(crest: Command, rig: Path) -> None:
+    RecordingOptions(window=50, label="size", standardise="median", sample_rate=100).save(
+        rig / "settings.json"
+    )
+    words = (
+        "recordings",
+        "check",
+        "table.csv",
+        "--settings",
+        "settings.json",
+        "--start",
+        "start",
+        "--stop",
+        "stop",
+    )
+    shown, status = crest(*words)
+    assert status == 0, shown
+    assert "units       each window standardised by its median and median absolute deviation" in shown
+    assert "windows     58" in shown
+    shown, _ = crest(*words, "--standardise", "mean", "--window", "100")
+    assert "units       each window standardised by its mean and standard deviation" in shown
+    shown, status = crest("recordings", "check", "table.csv", "--settings", "gone.json")
+    assert (status, "crest: --settings must be a file that exists, got 'gone.json'" in shown) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--scale", "2", "--unit", "g"), "units       g, 2 times the files"),
+        (("--label-mean", "5", "--label-scale", "3"), "labels      lowest: -1, highest: 1, mean: 0"),
+        (("--label-mean", "5", "--label-scale", "3"), "label units column 'size' less 5, divided by 3"),
+        (("--ood", "rpm=600", "--id-by", "recording"), "split       train: 9, id: 20, ood: 29"),
+    ],
+)
+def test_units_and_conditions_as_typed(
+    crest: Command, rig: Path, words: tuple[str, ...], message: str
+) -> None:
+    shown, status = crest(*RIG, *words)
+    assert status == 0, shown
+    assert message in shown.splitlines()

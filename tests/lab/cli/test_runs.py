@@ -36,8 +36,9 @@ def test_a_run_leaves_records_and_says_so_in_plain_lines(quick: tuple[Path, str]
     folder, shown = quick
     assert len(list(folder.glob("*.json"))) == 6
     lines = shown.splitlines()
-    assert [line.split()[0] for line in lines[:-1]] == [f"[{i}/6]" for i in range(1, 7)]
-    assert all(re.search(r"ID \d\.\d{3}  OOD \d\.\d{3}", line) for line in lines[:-1])
+    assert lines[0].startswith("6 runs to do")
+    assert [line.split()[0] for line in lines[1:-1]] == [f"[{i}/6]" for i in range(1, 7)]
+    assert all(re.search(r"ID \d\.\d{3}  OOD \d\.\d{3}", line) for line in lines[1:-1])
     assert lines[-1] == f"6 done, 0 found done, 0 failed; records in {folder}"
     assert "\x1b" not in shown
     again = run("run", "main", "--quick", "--folder", str(folder))
@@ -67,7 +68,7 @@ def test_status_finds_trial_runs(crest: Command, names: tuple[str, ...]) -> None
     (folder / f"{CROSS_EXPERIMENT.quick().runs[-1].id}.error").write_text("ValueError: too bad\n")
     shown, status = crest("status", *names, "--folder", "trial")
     assert status == 0
-    assert shown.splitlines()[0] == "trial has trial runs alone (--quick): they are shown"
+    assert shown.splitlines()[0] == "trial has only trial runs (--quick): they are shown"
     assert re.search(r"^main +Table 1 +6 +6 +0 +0 *$", shown, re.MULTILINE)
     # The same as when it is asked for.
     assert shown.split("\n", 1)[1] == crest("status", *names, "--quick", "--folder", "trial")[0]
@@ -81,6 +82,22 @@ def test_status_as_json(crest: Command) -> None:
     (row,) = found["experiments"]
     assert (found["folder"], found["trial"], found["failures"]) == ("trial", True, {})
     assert (row["experiment"], row["done"], row["missing"], row["failed"]) == ("main", row["runs"], 0, 0)
+    assert found["seconds_left"] == 0
+
+
+def test_status_tells_the_time_left_by_kept_records(crest: Command) -> None:
+    assert (
+        "time left: unknown, because some of these runs have no similar record"
+        in crest("status", "main", "--folder", "some")[0]
+    )
+    write(Path("some"), [dataclasses.replace(MAIN_EXPERIMENT, runs=MAIN_EXPERIMENT.runs[:-6])], duel())
+    shown, _ = crest("status", "main", "--folder", "some")
+    assert re.search(
+        r"^time left for 6 runs: about \d+ s, judged by kept records of similar runs, \d+ at a time$",
+        shown,
+        re.MULTILINE,
+    )
+    assert json.loads(crest("status", "main", "--folder", "some", "--json")[0])["seconds_left"] >= 1
 
 
 def test_status_of_runs_beside_trial_runs_is_of_the_runs(crest: Command) -> None:

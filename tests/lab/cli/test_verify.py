@@ -55,7 +55,7 @@ def test_runs_that_agree_are_a_table_and_status_0(
         monkeypatch, capsys, "--sample", "9", "--folder", str(store.folder), "--jobs", "1", "--seed", "3"
     )
     assert not code
-    assert "2 of 2 runs are done again, drawn with --seed 3" in shown
+    assert "2 of 2 runs are done again: drawn with --seed 3" in shown
     assert re.search(r"^\[2/2\] gear-pointwise-mean", shown, re.MULTILINE)
     for one in kept:
         numbers = rf"{one.score.id:.3f} +{one.score.ood:.3f} +{one.credit['id'].cie:.2f}"
@@ -94,7 +94,7 @@ def test_a_run_that_does_not_agree_is_named_with_status_1(
         monkeypatch, capsys, "--sample", "1", "--cheapest", "--folder", str(store.folder), "--jobs", "1"
     )
     assert str(code).startswith("crest: 1 of 1 runs does not agree with the records in")
-    assert "1 of 2 runs are done again, those that took the shortest" in shown
+    assert "1 of 2 runs are done again: those that took the least time" in shown
     assert re.search(rf"^{kept[0].id} .* NO *$", shown, re.MULTILINE)
     assert f"{kept[0].id}: OOD error was {score.ood:.4f} and is {kept[0].score.ood:.4f}" in shown
     assert f"{kept[0].id}: torch was 1.0 and is " in shown

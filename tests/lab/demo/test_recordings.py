@@ -26,7 +26,7 @@ def some(count: int, seed: int) -> Trajectories:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     splits = Splits(train=some(4, 0), id=some(3, 1), ood=some(2, 2))
     table = write_recordings(tmp_path / "there", splits)
-    assert table.read_text().splitlines()[0] == "file,severity,set,speed,events"
+    assert table.read_text().splitlines()[0] == "file,stiffness,set,drive,events"
     data = read_recordings(table, steps=STEPS, sample_rate=10.0, channels=CHANNELS)
     for part, read in zip((splits.train, splits.id, splits.ood), data[:3], strict=True):
         assert torch.equal(read[0], torch.tensor(part.x).mT)
@@ -41,7 +41,7 @@ def test_intervals_are_what_the_door_reads(steps: list[int]) -> None:
     assert np.array_equal(event_steps(intervals(flags), STEPS, Path()), flags)
 
 
-def test_nobody_has_to_know_the_events(tmp_path: Path) -> None:
+def test_events_need_not_be_known(tmp_path: Path) -> None:
     part = some(2, 0)
     bare = Trajectories(x=part.x, y=part.y, sample_rate=10.0, channels=CHANNELS)
     table = write_recordings(tmp_path, Splits(train=bare, id=bare, ood=bare))

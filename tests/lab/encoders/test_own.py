@@ -115,7 +115,7 @@ def test_a_record_is_read_without_running_the_code_that_it_names(tmp_path: Path)
     assert ran.exists()
     # Nor does a checkpoint, unless it is told that it may.
     save_checkpoint(tmp_path / "model.safetensors", model, spec)
-    with pytest.raises(ValueError, match=r"own_code=True runs: whose code is it"):
+    with pytest.raises(ValueError, match=r"own_code=True would run: pass it if you trust that code"):
         load_checkpoint(tmp_path / "model.safetensors")
     loaded, _ = load_checkpoint(tmp_path / "model.safetensors", own_code=True)
     assert torch.equal(loaded.head.weight, model.head.weight)

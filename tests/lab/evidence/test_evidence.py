@@ -53,7 +53,8 @@ def test_with_all_records_every_claim_about_runs_is_measured(one: Experiment) ->
     studies = {study.name for study in one.studies}
     there = shown(one)
     unmeasured = [claim for claim in there.claims if claim.verdict == "not measured"]
-    assert bool(unmeasured) == bool(studies)
+    # No claim of `field` is about its study.
+    assert bool(unmeasured) == bool(studies - {"field_readers"})
     assert all(claim.measured for claim in there.claims if claim not in unmeasured)
     assert there.charts or studies
     check_chart_names(there.charts)

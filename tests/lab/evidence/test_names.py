@@ -1,11 +1,11 @@
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.names import ENCODER_NAMES, READOUT_NAMES, SYSTEM_NAMES, named
-from crest.lab.systems import SYSTEMS
+from crest.lab.systems import RECORDED, SYSTEMS
 from crest.readouts import READOUTS, REFERENCES
 
 
 def test_every_system_has_a_name_and_only_keys_have_one() -> None:
-    assert set(SYSTEM_NAMES) == {*SYSTEMS, "hitsm"}
+    assert set(SYSTEM_NAMES) == {*SYSTEMS, *RECORDED}
     assert set(ENCODER_NAMES) == set(ENCODERS)
     assert set(READOUT_NAMES) <= {*READOUTS, *REFERENCES}
 

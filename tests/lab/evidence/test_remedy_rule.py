@@ -59,21 +59,19 @@ def test_a_model_without_that_error_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_the_picks_that_the_readme_shows_are_those_of_repair_on_the_same_records() -> None:
-    """README shows what `crest.repair` would take of the kept models, by its own code, and not what another rule would."""
+def test_the_picks_that_the_manual_shows_are_those_of_repair_on_the_same_records() -> None:
+    """The manual shows what `crest.repair` would take of the kept models, by its own code, and not what another rule would."""
     experiment = CATALOG["remedies"]
     store = Store(RESULTS)
     there = store.ids()
     records = {spec.id: store.record(spec) for spec in experiment.runs if spec.id in there}
     found = Found(experiment.runs, records, {})
-    readme = (ROOT / "README.md").read_text()
-    table = (
-        readme.split("<!-- remedies start -->")[1].split("<!-- remedies end -->")[0].strip().splitlines()[2:]
-    )
+    page = (ROOT / "docs" / "user" / "helps.md").read_text()
+    table = page.split("<!-- rule start -->")[1].split("<!-- rule end -->")[0].strip().splitlines()[2:]
     shown = {}
     for line in table:
-        system, encoder, _, pick, *_ = (cell.strip() for cell in line.strip("|").split("|"))
-        shown[f"{system}, {encoder}"] = pick.removesuffix(" (cannot tell)")
+        place, pick, *_ = (cell.strip() for cell in line.strip("|").split("|"))
+        shown[place] = pick.removesuffix(" (cannot tell)")
     places = (*TEN_PLACES, *BEARING_PLACES, *HARD_PLACES)
     assert set(shown) == {place.name for place in places}
     for place in places:

@@ -38,6 +38,24 @@ def test_a_row_has_both_errors_credit_and_shares(tmp_path: Path) -> None:
     assert models.rows[8][0] == PLACE
 
 
+def test_a_front_is_part_of_a_models_name_and_of_what_is_found(tmp_path: Path) -> None:
+    factors = {"fronts": ["none", "standardise"], "remedies": ["none", "exchange", "reanchor"]}
+    made = study_of(made_study(tmp_path, models={"encoders": ["pointwise"], "readouts": ["mean"], **factors}))
+
+    def by_front(spec: RunSpec) -> Numbers:
+        fronted = "standardise" in (spec.front, spec.remedy)
+        return Numbers(
+            id=0.1 + 0.2 * fronted + 0.01 * (spec.remedy == "exchange"), again=(0.5 + fronted, 0.5, 0.5)
+        )
+
+    models = shown(made, by_front).tables[0]
+    assert dict(zip(column(models, "model"), [cell[:5] for cell in column(models, "ID error")], strict=True)) == {
+        "mean": "0.100", "mean + exchange": "0.110", "mean + re-anchored": "0.500",
+        "mean + standardise": "0.300", "mean + standardise + exchange": "0.310", "mean + standardise + re-anchored": "1.500",
+    }  # fmt: skip
+    assert column(models, "seeds") == ["2/2"] * 6
+
+
 def test_the_rule_picks_for_each_encoder_and_of_all(tmp_path: Path) -> None:
     _, rule = shown(study(tmp_path), numbers).tables
     assert column(rule, "encoder") == ["pointwise", PLACE, "all"]
@@ -71,13 +89,45 @@ def test_a_guess_among_classes_is_always_the_commonest_of_those_that_are_not_ood
     table.write_text(table.read_text().replace("worn", "ok", 1).replace(",worn", ",bad", 1))
     made = study_of(made_study(tmp_path, recordings={"label": "state"}, models={"encoders": ["pointwise"]}))
     poor = shown(made, lambda spec: Numbers(id=0.28, transient=0.9))
-    assert (
-        "a guess among 3 classes, always the commonest, is wrong in about 0.33 of the cases" in poor.notes[0]
-    )
+    assert "A guess, always the commonest of 3 classes, is wrong in about 0.33 of the cases" in poor.notes[0]
     why = "hardly better than a guess, which has 0.333: train longer before you trust it."
     assert column(poor.tables[1], "why")[0].endswith(why)
     good = shown(made, lambda spec: Numbers(id=0.2, transient=0.9))
     assert "guess" not in column(good.tables[1], "why")[0]
+
+
+def test_the_worst_group_stands_beside_the_mean_and_errors_under_each_condition_below(tmp_path: Path) -> None:
+    def measured(spec: RunSpec) -> Numbers:
+        under = {"id": {"900 rpm": 0.2, "600 rpm": 0.1 + spec.seed / 10}, "ood": {"1200 rpm": 0.8}}
+        return Numbers(worst=0.9, conditions=under)
+
+    models, _, conditions = shown(study(tmp_path), measured).tables
+    assert models.header[3:5] == ("OOD error", "worst group")
+    assert [row[4] for row in models.rows[:3]] == ["0.900 ± 0.000", "0.900 ± 0.000", "1.900 ± 0.000"]
+    assert "largest OOD error over label x condition" in models.caption
+    # In the order of their numbers.
+    assert conditions.header == ("encoder", "model", "ID, 600 rpm", "ID, 900 rpm", "OOD, 1200 rpm")
+    assert conditions.rows[0] == ("pointwise", "mean", "0.150 ± 0.071", "0.200 ± 0.000", "0.800 ± 0.000")
+    assert conditions.rows[2][1:] == ("mean + re-anchored", "—", "—", "—")
+    # Nothing held out: neither a worst group of OOD windows nor a column of them.
+    models, _, conditions = shown(study(tmp_path, condition=None, ood=None), measured).tables
+    assert "worst group" not in models.header
+    assert conditions.header[2:] == ("ID, 600 rpm", "ID, 900 rpm")
+
+
+def test_one_condition_alone_has_no_table(tmp_path: Path) -> None:
+    found = shown(
+        study(tmp_path, condition=None, ood=None), lambda _: Numbers(conditions={"id": {"slow": 0.2}})
+    )
+    assert [table.name for table in found.tables] == ["models", "rule"]
+
+
+def test_the_headline_is_the_finding_and_says_when_runs_are_missing(tmp_path: Path) -> None:
+    made = study(tmp_path)
+    assert shown(made, numbers).headline.startswith("4 of 10 models fail in the field: mean error 0.1")
+    some = shown(made, numbers, without=lambda spec: spec.seed == 1).headline
+    assert some.startswith("So far, with runs missing: ")
+    assert shown(made, numbers, without=lambda _: True).headline == ""
 
 
 def test_what_is_missing_is_counted_and_the_rest_is_shown(tmp_path: Path) -> None:
@@ -103,7 +153,7 @@ def test_labels_that_are_names_are_trained_as_classes_and_errors_are_shares_of_w
     assert {spec.objective for spec in made.runs} == {"cross_entropy"}
     assert {tuple(spec.system_options["classes"]) for spec in made.runs} == {("ok", "worn")}
     told = shown(made, numbers)
-    assert "Error rates are shares of windows whose class is wrong" in told.notes[0]
+    assert "Error rates are shares of windows with a wrong class" in told.notes[0]
     assert [[word for word in table.header if "error" in word] for table in told.tables] == [
         ["ID error rate"]
     ] * 2

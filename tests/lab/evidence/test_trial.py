@@ -63,7 +63,12 @@ def test_claims_that_rest_on_studies_keep_their_verdict(tmp_path: Path) -> None:
     store = write(tmp_path, [quick], ABSURD)
     for study in quick.studies:
         study.ensure(tmp_path)
-    assert [claim.verdict for claim in quick.piece(store).shown.claims] == ["holds", "holds", "not measured"]
+    assert [claim.verdict for claim in quick.piece(store).shown.claims] == [
+        "holds",
+        "holds",
+        "not measured",
+        "does not hold",  # Proposition 2: the ratio falls again
+    ]
 
 
 def test_a_trial_is_repeated_by_the_command_of_a_trial(trials: Store) -> None:

@@ -13,6 +13,7 @@ from crest.lab.objectives import (
     make_objective,
     squared_errors,
 )
+from crest.lab.objectives.base import trajectory_errors
 from objectives_made import batch, silent
 from toy import toy
 
@@ -74,6 +75,10 @@ def test_bad_options_are_refused(name: str, options: dict[str, float], message: 
 # -- classes
 
 
+# Those that are for numbers and for classes.
+BOTH = ("group_dro", "irm", "last_layer", "train_twice")
+
+
 def of_classes(outputs: int = 2) -> Model:
     return make_model("pointwise", "attention", channels=2, seed=1000, outputs=outputs)
 
@@ -88,17 +93,33 @@ def test_cross_entropy_by_hand() -> None:
     assert CrossEntropy().loss(model, batch([0.0, 0.0, 1.0])).item() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "cross_entropy"])
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name not in ("cross_entropy", *BOTH)])
 def test_objectives_of_numbers_refuse_classes(name: str) -> None:
-    with pytest.raises(
-        ValueError, match="objective must be cross_entropy where the labels are 2 classes, got "
-    ):
+    with pytest.raises(ValueError, match="objective must be cross_entropy if the labels are 2 classes, got "):
         make_objective(name).check(of_classes())
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_rivals_are_for_numbers_and_for_classes(name: str) -> None:
+    make_objective(name).check(of_classes())
+    make_objective(name).check(silent())
+    with pytest.raises(ValueError, match="train must have numbers of 2 classes for labels"):
+        make_objective(name).prepare(of_classes(), batch([0.0, 0.5], [0.0, 1.0]))
+
+
+def test_the_error_of_a_trajectory_is_its_cross_entropy_or_its_square() -> None:
+    model, data = of_classes(), batch([0.0, 1.0, 1.0])
+    torch.nn.init.zeros_(model.head.weight)
+    with torch.no_grad():
+        model.head.bias.copy_(torch.tensor([0.0, math.log(3.0)]))
+    expected = [-math.log(0.25), -math.log(0.75), -math.log(0.75)]
+    assert trajectory_errors(model, data).tolist() == pytest.approx(expected)
+    assert trajectory_errors(silent(), data).tolist() == squared_errors(silent(), data).tolist()
 
 
 def test_cross_entropy_refuses_numbers() -> None:
     with pytest.raises(
-        ValueError, match="one for numbers, such as mse, where the labels are numbers, got CrossEntropy"
+        ValueError, match="one for numbers, such as mse, if the labels are numbers, got CrossEntropy"
     ):
         CrossEntropy().check(silent())
     for labels in ([0.0, 2.0], [0.5, 1.0], [-1.0, 0.0]):

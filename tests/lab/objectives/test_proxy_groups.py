@@ -144,6 +144,43 @@ def test_the_penalty_is_the_squared_slope_of_each_group_in_a_factor_on_the_answe
     assert objective.loss(model, data).item() == pytest.approx(expected.item())
 
 
+def test_the_slope_of_a_classifier_is_that_of_its_cross_entropy() -> None:
+    model = make_model("pointwise", "mean", channels=2, outputs=3, seed=1000)
+    data = TrainingBatch(*toy(12).tensors())._replace(
+        y=torch.arange(12.0) % 3, proxy=torch.arange(12.0), events=None
+    )
+    objective = InvariantRisk(weight=3.0, groups=2)
+    objective.prepare(model, data)
+    answers = model(data.x, None).detach()
+    factor = torch.ones(2, requires_grad=True)
+    scaled = factor.repeat_interleave(6)[:, None] * answers
+    errors = torch.nn.functional.cross_entropy(scaled, data.y.long(), reduction="none")
+    (slopes,) = torch.autograd.grad(errors.reshape(2, 6).mean(1).sum(), factor)
+    expected = errors.mean() + 3.0 * slopes.square().mean()
+    assert objective.loss(model, data).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_the_head_of_a_classifier_is_fitted_anew_on_balanced_groups() -> None:
+    """A cue tells the class but for two of forty; behind balanced groups what decides is the other feature."""
+    model = make_model("pointwise", "mean", channels=2, outputs=2, seed=1000)
+    data = TrainingBatch(*toy(40).tensors())
+    label = (torch.arange(40) % 2).float()
+    cue = torch.cat([label[:38], 1 - label[38:]])
+    pooled = torch.zeros(40, model.head.in_features)
+    pooled[:, 0], pooled[:, 1] = (
+        10 * cue,
+        label + 0.3 * torch.randn(40, generator=torch.Generator().manual_seed(0)),
+    )
+    model.pool = lambda *_: pooled  # type: ignore[method-assign]
+    objective = LastLayerAgain(groups=2)
+    train = data._replace(y=label, proxy=cue, events=None)
+    objective.edges = torch.tensor([0.5])
+    objective.finish(model, train)
+    answers = model.head(pooled).argmax(1)
+    assert answers[38:].tolist() == label[38:].tolist()
+    assert float((answers == label).float().mean()) > 0.85
+
+
 def test_groups_that_a_batch_lacks_are_no_part_of_the_mean() -> None:
     model = silent()
     torch.nn.init.constant_(model.head.bias, 0.5)

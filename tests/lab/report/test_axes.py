@@ -3,7 +3,7 @@ import math
 import pytest
 
 from crest.lab.evidence.shown import Mark, Panel, Series
-from crest.lab.report.axes import crowded, lines_above, mark_is_late, places, words
+from crest.lab.report.axes import LETTERS, crowded, in_lines, lines_above, mark_is_late, places, words
 
 
 def panel(*series: Series, marks: tuple[Mark, ...] = (), log_x: bool = False) -> Panel:
@@ -56,3 +56,18 @@ def test_the_middle_of_a_logarithmic_axis_is_further_left(log: bool, late: bool)
 def test_marks_that_no_axis_can_show_are_not_late() -> None:
     assert not mark_is_late(at(0), panel(line(1, 100), log_x=True))
     assert not mark_is_late(at(5), panel(Series(name="a", x=[math.nan], y=[1.0])))
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("CREST", ["CREST"]),
+        ("a:b", ["a:b"]),
+        ("attention (MLP) + re-anchored", ["attention (MLP) +", "re-anchored"]),
+        ("my_encoder.py:make_an_encoder", ["my_encoder.py:", "make_an_encoder"]),
+        ("x" * 30, ["x" * LETTERS, "x" * 6]),
+        ("", [""]),
+    ],
+)
+def test_a_long_name_is_broken_where_it_reads_best(name: str, lines: list[str]) -> None:
+    assert in_lines(name) == lines

@@ -2,10 +2,7 @@
 
 import dataclasses
 import json
-import os
 import re
-import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from browsing import until
 from crest._audit import audit
 from crest.lab.evidence.shown import Shown, Table
 from crest.lab.report.page import page
@@ -23,29 +21,7 @@ from report_made import record as made_record
 
 pytestmark = pytest.mark.slow
 
-REQUIRED = os.environ.get("CREST_BROWSER") == "required"
 WIDE, NARROW = 1280, 390
-PATIENCE = 30.0
-
-
-def missing(what: str) -> None:
-    """Skip, or fail where the browser is required (CI), so that nobody mistakes a skip for a pass there."""
-    (pytest.fail if REQUIRED else pytest.skip)(what)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    try:
-        from playwright.sync_api import sync_playwright  # noqa: PLC0415
-    except ImportError:
-        missing("playwright is missing: pip install '.[dev]'")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        missing("chromium is missing: apt-get install chromium")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -94,14 +70,6 @@ def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
     assert troubles == []
     assert requests
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
-
-
-def until(tab: Any, holds: str) -> None:
-    """Asks from outside until a condition holds: `wait_for_function` asks within, where the page forbids `eval`."""
-    deadline = time.monotonic() + PATIENCE
-    while not tab.evaluate(holds):
-        assert time.monotonic() < deadline, holds
-        tab.wait_for_timeout(20)
 
 
 def scroll_through(tab: Any) -> None:
@@ -238,8 +206,10 @@ def test_the_explorer_shows_the_numbers_of_the_record(visit: Callable[..., Any])
     assert f"chance {100 * len(trace.events) / len(trace.credit):.1f} %" in facts(tab)
     assert f"{abs(trace.prediction - trace.y):.3f}" in facts(tab)
     bands = [(shape["x0"], shape["x1"]) for shape in json.loads(plotted(tab))[1]]
-    first = trace.events[0]
-    assert bands[:2] == [(first - 0.5, first + 1.5), (first + 2.5, first + 3.5)]
+    first, rate = trace.events[0], record.traces.sample_rate
+    # In seconds.
+    assert bands[0] == pytest.approx(((first - 0.5) / rate, (first + 1.5) / rate))
+    assert bands[1] == pytest.approx(((first + 2.5) / rate, (first + 3.5) / rate))
     assert set(bands) == set(bands[:2])
     choose(tab, "other", 0)
     assert "votes" not in plotted(tab)
@@ -383,7 +353,7 @@ def test_a_word_opens_its_meaning(visit: Callable[..., Any], how: str) -> None:
     word = tab.locator(".lead a.term").first
     assert tab.locator("#meaning").is_hidden()
     getattr(word, how)()
-    assert "smooth quantity" in tab.inner_text("#meaning")
+    assert "A quantity that goes with the label" in tab.inner_text("#meaning")
     assert word.get_attribute("aria-describedby") == "meaning"
     assert tab.evaluate("location.hash") == ""
     tab.keyboard.press("Escape")

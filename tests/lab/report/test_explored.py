@@ -3,6 +3,7 @@ import dataclasses
 import pytest
 
 from crest.lab.report.explored import explorer_data
+from crest.lab.runs.record import Record
 from report_made import STEPS, record, records
 
 
@@ -31,6 +32,23 @@ def test_names_say_what_tells_apart_and_no_more() -> None:
     assert [readout["name"] for readout in system["readouts"]] == ["mean, pointwise", "mean, gru"]
 
 
+def test_a_model_without_a_remedy_has_no_word_for_it() -> None:
+    remedies = [record("gear", "crest"), record("gear", "crest", remedy="exchange")]
+    (system,) = explorer_data(remedies)
+    assert [readout["name"] for readout in system["readouts"]] == ["CREST", "CREST, exchange"]
+
+
+def test_trajectories_have_the_names_of_their_traces() -> None:
+    one = record("gear", "mean")
+    assert one.traces is not None
+    rows = [dataclasses.replace(row, name=f"a.npy, {place} s") for place, row in enumerate(one.traces.rows)]
+    named = dataclasses.replace(one, traces=dataclasses.replace(one.traces, rows=rows))
+    (system,) = explorer_data([named])
+    assert [trajectory["name"] for trajectory in system["trajectories"]] == [row.name for row in rows]
+    assert Record.from_dict(named.to_dict()) == named
+    assert not any("name" in row for row in one.to_dict()["traces"]["rows"])
+
+
 def test_classes_have_their_names_and_numbers_their_unit() -> None:
     options = {"system_options": {"threshold": 0.5}, "objective": "cross_entropy"}
     (classes,), (numbers,) = (
@@ -38,7 +56,7 @@ def test_classes_have_their_names_and_numbers_their_unit() -> None:
         explorer_data([record("gear", "mean")]),
     )
     assert classes["classes"] == ["no fault", "fault"]
-    assert (numbers["classes"], numbers["unit"]) == ([], "label's deviations")
+    assert (numbers["classes"], numbers["unit"]) == ([], "standard deviations of the label")
 
 
 def test_a_readout_may_lack_a_trajectory() -> None:

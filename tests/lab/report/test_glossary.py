@@ -1,4 +1,4 @@
-from crest.lab.report.glossary import GLOSSARY, term_id, with_terms
+from crest.lab.report.glossary import GLOSSARY, MANUAL_WORDS, term_id, with_terms
 
 
 def test_every_word_has_an_address_of_its_own() -> None:
@@ -15,3 +15,15 @@ def test_the_first_mention_is_a_link_and_text_stays_text() -> None:
 
 def test_parts_of_words_are_no_words() -> None:
     assert str(with_terms("IDEAL eventful OODs")) == "IDEAL eventful OODs"
+
+
+def test_report_and_manual_share_their_words() -> None:
+    """One meaning for each word: what stands in both stands there alike."""
+    assert {"event", "cue", "ID", "OOD", "credit"} <= set(GLOSSARY) & set(MANUAL_WORDS)
+    assert all(GLOSSARY[word] == MANUAL_WORDS[word] for word in set(GLOSSARY) & set(MANUAL_WORDS))
+    assert {"tie", "expected error"} <= set(MANUAL_WORDS)
+    assert "ΔOOD" not in MANUAL_WORDS
+
+
+def test_a_word_that_pages_also_use_is_in_the_list() -> None:
+    assert "*swap*" in MANUAL_WORDS["exchange"]

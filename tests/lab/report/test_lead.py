@@ -1,5 +1,7 @@
-from crest.lab.evidence.shown import Comparison, Shown, Table
-from crest.lab.report.lead import lead_of
+from crest.lab.evidence.paper_claims import PAPER_CLAIMS
+from crest.lab.evidence.shown import Comparison, Help, Shown, Table
+from crest.lab.report.lead import SENTENCE, lead_of
+from paper_made import pieces
 from report_made import chart, piece
 
 
@@ -33,9 +35,37 @@ def test_a_number_that_is_missing_gives_way() -> None:
         assert [number.value for number in lead.numbers] == ["3 of 4"]
 
 
+def test_studies_of_ones_own_begin_with_what_they_found() -> None:
+    own = [piece(name, shown=Shown(headline=f"{name} fails.")) for name in ("one", "two")]
+    lead = lead_of(own)
+    assert (lead.sentence, lead.numbers, lead.picture) == ("one fails. two fails.", (), None)
+    # Beside the catalog, which has no headline, the page is about the catalog.
+    assert lead_of([*own, piece("main")]).sentence == SENTENCE
+
+
 def test_the_picture_is_that_of_the_teaser() -> None:
     shown = Shown(charts=(chart("other"), chart("teaser")))
     lead = lead_of([piece("one"), piece("two", shown=shown)])
     assert lead.picture is shown.charts[1]
     assert lead.piece == "two"
     assert lead_of([piece("one")]).picture is None
+
+
+def test_what_it_does_for_you_stands_before_the_teaser() -> None:
+    helps = Shown(
+        helps=(
+            Help(place="ECG", real=True, unit="error rate", plain=0.4, repaired=0.1, expert=0.3, first=True),
+        )
+    )
+    lead = lead_of([piece("one", shown=Shown(charts=(chart("teaser"),))), piece("two", shown=helps)])
+    assert (lead.picture is not None and lead.picture.name, lead.piece) == ("helps", "")
+    assert lead.found[0].endswith("ECG 0.40 → 0.10 (expert 0.30).")
+    assert lead.table is not None
+
+
+def test_the_papers_claims_are_counted_where_they_are_judged() -> None:
+    numbers = lead_of(
+        list(pieces({"CREST lowers the OOD error in every system and encoder": "partly"}).values())
+    ).numbers
+    words = {number.words.partition(";")[0]: number.value for number in numbers}
+    assert words["of the paper's claims hold"] == f"{len(PAPER_CLAIMS) - 1} of {len(PAPER_CLAIMS)}"

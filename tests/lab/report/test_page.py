@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from crest.lab.evidence.shown import Shown
-from crest.lab.report.page import page
+from crest.lab.evidence import CATALOG
+from crest.lab.evidence.paper_claims import PAPER_CLAIMS
+from crest.lab.evidence.shown import Help, Shown
+from crest.lab.report.page import CHAPTERS, FIRST_CHAPTER, chapters_of, page
+from paper_made import pieces
 from report_made import chart, line_panel, piece, record, records, table
 
 
@@ -182,3 +185,48 @@ def test_the_page_is_printed_by_a_style_sheet_of_its_own() -> None:
     assert "figure" in printed[: printed.index("{ break-inside: avoid; }")]
     assert ".scroll, .scroll[data-right] { overflow: visible;" in printed
     assert 'addEventListener("beforeprint"' in shown
+
+
+def test_help_and_recordings_come_before_the_papers_claims_and_the_rest() -> None:
+    some = pieces()
+    there = [
+        piece("main"),
+        piece(
+            "field",
+            shown=Shown(helps=(Help(place="ECG", real=True, unit="error rate", plain=0.4, repaired=0.1),)),
+        ),
+        *some.values(),
+    ]
+    reader = Reader(page(there, [], title="All"))
+    places = [
+        reader.text.index(words)
+        for words in (
+            "Does it help me?  ".strip() + " Recordings with",
+            f"Of the paper's {len(PAPER_CLAIMS)} claims",
+            "Every check by itself",
+        )
+    ]
+    assert places == sorted(places)
+    ids = [attributes.get("id") for _, attributes in reader.tags]
+    order = [
+        ids.index(one)
+        for one in (
+            "helps",
+            "chapter-On-real-recordings",
+            "piece-field",
+            "verdicts",
+            "piece-main",
+            "piece-some",
+        )
+    ]
+    assert order == sorted(order)
+    assert len(reader.all("table", class_="prose")) == 3
+
+
+def test_every_piece_of_the_catalog_has_a_chapter() -> None:
+    assert {name for names in CHAPTERS.values() for name in names} == set(CATALOG)
+    assert [chapter.title for chapter in chapters_of([piece("own"), piece("main"), piece("field")])] == [
+        FIRST_CHAPTER,
+        "The paper's tables and figures",
+        "",
+    ]

@@ -92,3 +92,14 @@ def test_words_on_the_upright_axis() -> None:
     assert figure.layout.xaxis.title.text == "change"
     assert list(figure.data[0].x) == list(range(30))
     assert figure.layout.meta["wide"]["panels"] == 30 * 22
+
+
+def test_long_words_on_the_upright_axis_have_lines_and_room_for_them() -> None:
+    names = ["attention (MLP) + exchange of <surroundings>", *(f"word {n}" for n in range(19))]
+    series = Series(name="b", x=names, y=list(range(20)), look="bars")
+    panel = Panel(title="", x_label="", y_label="change", series=(series,), horizontal=True)
+    figure = plotly_figure(chart(panels=(panel,)))
+    told = "attention (MLP) +<br>exchange of<br>&lt;surroundings&gt;"
+    # The bar and the axis must agree, or plotly would add a category of its own.
+    assert figure.data[0].y[0] == figure.layout.yaxis.categoryarray[0] == told
+    assert figure.layout.meta["wide"]["panels"] == 20 * (22 + 2 * 17)

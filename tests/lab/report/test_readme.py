@@ -10,21 +10,27 @@ from PIL import Image
 from crest.lab.evaluation import Score
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.compare import percent
+from crest.lab.evidence.field_readers import FIELD_READERS
+from crest.lab.evidence.paper_claims import PAPER_CLAIMS, row_of
 from crest.lab.evidence.remedy_runs import REMEDY_NAMES
-from crest.lab.evidence.shown import Piece, Shown
+from crest.lab.evidence.shown import Piece, Shown, Table
+from crest.lab.evidence.stats import Number
 from crest.lab.report.readme import (
-    FOUR,
     MADE_FROM,
+    NOT_IN_THE_FIELD,
     PAGES,
     PICTURES,
+    STORY,
     chart_digest,
     charts,
+    first_table,
     held_load,
     pieces_of,
     place_table,
     regimes_without_help,
     remedies_by_place,
     stale,
+    story_digest,
     with_results,
     write,
 )
@@ -34,11 +40,13 @@ from crest.lab.runs.store import Store
 from evidence_made import CREST, Numbers, duel
 from evidence_made import write as write_records
 from places import ROOT
-from report_made import chart
+from report_made import chart, piece
+from report_made import fall_signals as signals
 
 BEFORE, AFTER = "# crest\n\n| a | b |\n| --- | --- |\n\n", "\n\nafter\n"
 SHOWN = [
     "main",
+    "nearest",
     "cross",
     "regimes",
     "cwru",
@@ -72,6 +80,8 @@ def pairs(spec: RunSpec) -> Numbers:
 def records(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """All records that the pages' tables and the pictures show."""
     folder = tmp_path_factory.mktemp("records")
+    readers = [{"system": "mitbih", "reader": "drift alone", "id": 0.1, "ood": 0.6}]
+    dataclasses.replace(FIELD_READERS, compute=lambda **_: readers).ensure(folder)
     return write_records(folder, [CATALOG[name] for name in dict.fromkeys(SHOWN)], pairs)
 
 
@@ -85,10 +95,10 @@ def pieces(records: Store) -> dict[str, Piece]:
 def written(pieces: dict[str, Piece], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tree whose pages and pictures show these records."""
     root = tmp_path_factory.mktemp("tree")
-    (root / "docs").mkdir()
     for name in PAGES:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(page(name))
-    write(root, pieces)
+    write(root, pieces, signals())
     return root
 
 
@@ -125,19 +135,52 @@ def test_missing_markers_are_an_error(name: str, marker: str, end: str, pieces: 
 # -- the tables
 
 
-def test_the_readme_has_four_rows_that_say_where_crest_does_not_help(pieces: dict[str, Piece]) -> None:
+def test_the_readme_shows_recordings_first_and_where_nothing_is_gained(pieces: dict[str, Piece]) -> None:
     header, _, *rows = between("README.md", "table", pieces).splitlines()
-    assert "| encoder |" in header
-    assert len(rows) == len(FOUR) == 4
-    assert (
-        rows[0]
-        == f"| SG-Drive | pointwise | 0.100 / 0.400 | 0.100 / 0.200 | better, {percent(-0.5)} | 10 of 10 seeds |"
+    assert header == "| data | as trained | what an expert does first | `crest.repair` | in the field it is |"
+    names = ["MIT-BIH", "SisFall", "SisFall", "HIT-SM", "CWRU", "Impact"]
+    assert [re.split("[:,]", row.strip("| "))[0] for row in rows] == names
+    assert rows[0].startswith(
+        "| MIT-BIH: premature beats, wander tied | 0.10 / 0.80 | 0.10 / 0.80 (each window"
     )
-    assert (
-        rows[2]
-        == f"| SG-Drive | GRU | 0.100 / 0.400 | 0.100 / 0.800 | **worse**, {percent(1.0)} | 0 of 5 seeds |"
+    errors = r"\d\.\d\d / \d\.\d\d"
+    for row in rows[4:]:
+        assert re.search(rf" \| {errors} \| {errors} \((AC coupling|high-pass)\) \| {errors} \| \S", row), row
+
+
+def test_the_first_table_takes_the_better_expert_and_the_rule_s_pick() -> None:
+    made = {"attention": 0.4, "AC coupling": 0.3, "high-pass": 0.2, "exchange *": 0.1, "CREST": 0.05}
+    header = ("system, encoder", "remedy", "ID", "OOD")
+    tables = tuple(
+        Table(
+            name=name,
+            caption="",
+            header=header,
+            rows=tuple((place, remedy, Number("0.10", 0.1), Number("", ood)) for remedy, ood in made.items()),
+        )
+        for name, place in (("elsewhere", next(iter(NOT_IN_THE_FIELD))), ("remedies", "Impact, CNN"))
     )
-    assert [("worse" in row) for row in rows] == [False, False, True, True]
+    worth = Table(name="worth", caption="", header=("data", "a", "b", "c", "d"), rows=(("ECG", *"1234"),))
+    shown = first_table(
+        {
+            name: piece(name, shown=Shown(tables=some))
+            for name, some in (("field", (worth,)), ("remedies", tables))
+        }
+    )
+    rows = shown.splitlines()[2:]
+    assert rows[0] == "| ECG | 1 | 2 | 3 | 4 |"
+    assert len(rows) == 3
+    told = " | 0.10 / 0.40 | 0.10 / 0.20 (high-pass) | 0.10 / 0.10 | better |"
+    assert all(row.endswith(told) for row in rows[1:])
+
+
+def test_the_readme_needs_the_places_that_it_shows(pieces: dict[str, Piece]) -> None:
+    without = {
+        **pieces,
+        "remedies": dataclasses.replace(pieces["remedies"], shown=_without_rows(pieces["remedies"].shown)),
+    }
+    with pytest.raises(ValueError, match="store must have the records of remedies: crest run remedies"):
+        first_table(without)
 
 
 @pytest.mark.slow
@@ -145,15 +188,18 @@ def test_a_change_of_a_few_percent_is_neither_better_nor_worse(tmp_path: Path) -
     for name, ood in (("lower", 0.39), ("higher", 0.41), ("low", 0.37)):
         crest = Numbers(id=0.1, ood=ood)
         store = write_records(tmp_path / name, [CATALOG["cross"]], duel(crest=crest))
-        table = place_table({"cross": CATALOG["cross"].piece(store)}, FOUR)
-        assert table.count("better") == (4 if name == "low" else 0)
-        assert table.count("even") == (0 if name == "low" else 4)
+        table = place_table({"cross": CATALOG["cross"].piece(store)})
+        places = len(table.splitlines()) - 2
+        assert table.count("better") == (places if name == "low" else 0)
+        assert table.count("even") == (0 if name == "low" else places)
 
 
-def test_a_place_whose_records_are_missing_is_an_error(tmp_path: Path) -> None:
+def test_places_without_records_are_an_error(tmp_path: Path) -> None:
     store = write_records(tmp_path, [CATALOG["main"]], duel())
+    piece = CATALOG["cross"].piece(store)
+    without = dataclasses.replace(piece, shown=dataclasses.replace(piece.shown, tables=()))
     with pytest.raises(ValueError, match="store must have the records of cross: crest run cross"):
-        place_table({"cross": CATALOG["cross"].piece(store)}, FOUR)
+        place_table({"cross": without})
 
 
 def test_the_manual_has_every_place_and_only_regimes_without_help(pieces: dict[str, Piece]) -> None:
@@ -176,20 +222,11 @@ def test_the_manual_has_every_remedy_in_every_place_and_one_pick_in_each(pieces:
     assert len(rows) == 15
     assert all(row.count("*") == 1 for row in rows)
     assert rows[0].startswith("| SG-Drive, pointwise | 0.100 / 0.400")
-    assert len(PAGES["docs/remedies.md"]["rule"](pieces).splitlines()) == 2 + 15
-
-
-def test_the_readme_shows_what_the_rule_picks_and_what_that_does(pieces: dict[str, Piece]) -> None:
-    header, _, *rows = between("README.md", "remedies", pieces).splitlines()
-    assert header.startswith("| system | encoder | attention, OOD | pick |")
-    assert len(rows) == 15
-    # CREST halves the error with the pointwise encoder; with others it doubles it, and something else is picked.
-    assert rows[0].startswith("| SG-Drive | pointwise | 0.400 |")
-    assert rows[-1].startswith("| SG-Drive (load varies: the background is needed) | pointwise | 0.400 |")
+    assert len(PAGES["docs/user/helps.md"]["rule"](pieces).splitlines()) == 2 + 15
 
 
 def test_the_manual_says_which_remedy_when(pieces: dict[str, Piece]) -> None:
-    shown = PAGES["docs/which_remedy.md"]
+    shown = PAGES["docs/user/helps.md"]
     header, _, *rows = shown["which"](pieces).splitlines()
     assert "AC coupling" in header
     assert "high-pass" in header
@@ -206,7 +243,7 @@ def _without_rows(shown: Shown) -> Shown:
 
 
 def test_the_manual_shows_how_often_the_audit_is_right(pieces: dict[str, Piece]) -> None:
-    shown = PAGES["docs/audit.md"]
+    shown = PAGES["docs/user/audit.md"]
     rows = shown["verdicts"](pieces).splitlines()
     assert len(rows) == 2 + 10
     assert rows[2].startswith("| SG-Drive, pointwise | 40 |")
@@ -222,11 +259,16 @@ def test_remedies_without_records_are_an_error(tmp_path: Path) -> None:
 
 
 def test_no_claim_is_left_out_and_none_is_shown_twice(pieces: dict[str, Piece]) -> None:
-    listed = "\n".join(made_list(pieces) for made_list in PAGES["docs/claims.md"].values())
+    shown = PAGES["docs/evidence/claims.md"]
+    rows = shown["paper"](pieces).splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in rows] == [
+        f"{number}. {claim.text} ({claim.where})" for number, claim in enumerate(PAPER_CLAIMS, start=1)
+    ]
+    assert len(shown["bars"](pieces).splitlines()) == 2 + len(PAPER_CLAIMS)
     texts = [claim.text for piece in pieces.values() for claim in piece.shown.claims]
-    assert len(texts) > 30
-    assert listed.count("**Claimed:**") == len(texts)
-    assert all(f"**Claimed:** {text} (" in listed for text in texts)
+    assert len(texts) > 80
+    others = shown["beyond"](pieces).splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in others] == [text for text in texts if row_of(text) is None]
 
 
 # -- the pictures
@@ -235,9 +277,10 @@ def test_no_claim_is_left_out_and_none_is_shown_twice(pieces: dict[str, Piece]) 
 @pytest.mark.slow
 def test_what_was_written_is_not_stale(written: Path, pieces: dict[str, Piece]) -> None:
     assert stale(written, pieces) == []
-    for file, shown in charts(pieces).items():
+    digests = {file: chart_digest(shown) for file, shown in charts(pieces).items()}
+    for file, digest in {**digests, STORY: story_digest(pieces)}.items():
         with Image.open(written / file) as image:
-            assert image.info[MADE_FROM] == chart_digest(shown)
+            assert image.info[MADE_FROM] == digest
             assert min(image.size) > 200
 
 
@@ -254,6 +297,20 @@ def test_a_picture_that_is_missing_or_says_nothing_is_stale(written: Path, piece
 
 
 @pytest.mark.slow
+def test_without_its_recordings_the_first_picture_stays_as_it_is(
+    written: Path, pieces: dict[str, Piece]
+) -> None:
+    path = written / STORY
+    kept = path.read_bytes()
+    write(written, pieces, None)
+    assert path.read_bytes() == kept
+    path.unlink()
+    write(written, pieces, None)
+    assert stale(written, pieces) == [STORY]
+    path.write_bytes(kept)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_changed_by_hand_is_stale(name: str, written: Path, pieces: dict[str, Piece]) -> None:
     place = written / name
@@ -267,10 +324,19 @@ def test_a_page_changed_by_hand_is_stale(name: str, written: Path, pieces: dict[
 @pytest.mark.parametrize(
     ("experiment", "files"),
     [
-        ("main", ["README.md", "docs/claims.md", "docs/limits.md", "docs/teaser.png", "docs/cross.png"]),
-        ("regimes", ["docs/limits.md"]),
-        ("cwru", ["README.md", "docs/claims.md", "docs/limits.md", "docs/cross.png"]),
-        ("convergence", ["docs/claims.md"]),
+        (
+            "main",
+            [
+                "README.md",
+                "docs/evidence/claims.md",
+                "docs/user/helps.md",
+                "docs/teaser.png",
+                "docs/cross.png",
+            ],
+        ),
+        ("regimes", ["docs/user/helps.md"]),
+        ("cwru", ["README.md", "docs/evidence/claims.md", "docs/user/helps.md", "docs/cross.png"]),
+        ("convergence", ["docs/evidence/claims.md"]),
     ],
 )
 def test_a_changed_record_makes_what_shows_it_stale(

@@ -43,6 +43,10 @@ _RECORD = Record(
 )
 
 
+# As long as a text of a record may be.
+_TEXT = 10_000
+
+
 def record(seed: int, *, loss: float = 0.5, padding: int = 0) -> Record:
     """A record of the run with this seed; the padding makes its file long."""
     spec = dataclasses.replace(_SPEC, seed=seed)
@@ -51,7 +55,10 @@ def record(seed: int, *, loss: float = 0.5, padding: int = 0) -> Record:
         id=spec.id,
         spec=spec,
         losses=[1.0, loss],
-        versions={"crest": "0", "padding": "x" * padding},
+        versions={
+            "crest": "0",
+            **{f"padding {at}": "x" * min(_TEXT, padding - at) for at in range(0, padding, _TEXT)},
+        },
     )
 
 

@@ -100,7 +100,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         return find(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"attribution needs tslens: pip install 'crest-readout\[rivals\]'"):
+    with pytest.raises(ImportError, match=r"attribution needs tslens\. Install the extra rivals: "):
         measured_attributions(model(MeanReadout()), made())
 
 

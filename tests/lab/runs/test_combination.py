@@ -29,13 +29,13 @@ def test_what_goes_together_is_taken() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"outputs": 2}, "objective must be cross_entropy where the labels are 2 classes"),
+        ({"outputs": 2}, "objective must be cross_entropy if the labels are 2 classes"),
         (
             {"objective": ("event_auxiliary", {}), "readout": ("mean", {})},
             "readout must have learned step weights",
         ),
         ({"encoder": ("gru", {"width": "wide"})}, "options must be of the right type and size"),
-        ({"encoder": ("own", {"factory": ""})}, "factory must be given for an encoder of one's own"),
+        ({"encoder": ("own", {"factory": ""})}, "factory must be given for an encoder of your own"),
         ({"readout": ("crest", {"config": {"sigmas": 1.0}})}, "config must be one of .*sigma"),
     ],
 )

@@ -19,11 +19,15 @@ from crest.lab.systems import SYSTEMS, CwruSystem, Sizes
 from crest.lab.systems.cwru.files import RecordingFile
 from crest.lab.training import Schedule
 from crest.readouts import CrestConfig
+from crest.recordings import RecordingOptions
 from places import RESULTS
 
 PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text())
 
-VALUES = {owner.__name__: owner for owner in (RunSpec, Sizes, Schedule, CrestConfig, *SYSTEMS.values())}
+VALUES = {
+    owner.__name__: owner
+    for owner in (RunSpec, Sizes, Schedule, CrestConfig, RecordingOptions, *SYSTEMS.values())
+}
 PARTS = {owner.__name__: owner for registry in spec_module._PARTS.values() for owner in registry.values()}
 # A run's CREST has the options of the ablations too, and its neutral values under CREST's name.
 PARTS["CrestReadout"] = AblatedCrestReadout

@@ -14,13 +14,14 @@ from crest import ExchangeSettings
 from crest.lab.model import make_model
 from crest.lab.runs import repairs
 from crest.lab.runs.record import RepairScore
-from crest.lab.runs.repairs import measured_repair, train_further
+from crest.lab.runs.repairs import REPAIRS, RepairPlan, measured_repair, train_further
 from crest.lab.runs.spec import RunSpec
 from crest.lab.training import Schedule
 from crest.nuisances import NAMES
 from crest.recordings import Splits, Trajectories
 
 SCHEDULE = Schedule(epochs=1, batch=16)
+ALL = RepairPlan()
 
 
 def tied(count: int, seed: int, *, conditions: bool = True) -> Trajectories:
@@ -46,7 +47,7 @@ def splits(*, conditions: bool = True, count: int = 48) -> Splits:
 def test_picks_and_errors_of_every_candidate_are_there() -> None:
     torch.manual_seed(1000)
     model = make_model("cnn", "mean", channels=1, seed=1000).eval()
-    found = measured_repair(model, splits(), SCHEDULE, 1000)
+    found = measured_repair(model, splits(), SCHEDULE, 1000, RepairPlan())
     assert found.pick in found.candidates
     assert found.without is None or found.without in found.candidates
     assert not (found.without or "").startswith("balanced")
@@ -58,7 +59,11 @@ def test_picks_and_errors_of_every_candidate_are_there() -> None:
 def test_without_conditions_there_is_nothing_to_measure() -> None:
     with pytest.raises(ValueError, match="data must have conditions"):
         measured_repair(
-            make_model("cnn", "mean", channels=1, seed=1000).eval(), splits(conditions=False), SCHEDULE, 1000
+            make_model("cnn", "mean", channels=1, seed=1000).eval(),
+            splits(conditions=False),
+            SCHEDULE,
+            1000,
+            RepairPlan(),
         )
 
 
@@ -110,9 +115,9 @@ def untrained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def measured(count: int = 48) -> RepairScore:
+def measured(count: int = 48, plan: RepairPlan = ALL) -> RepairScore:
     model = make_model("cnn", "mean", channels=1, seed=1000).eval()
-    return measured_repair(model, splits(count=count), SCHEDULE, 1000)
+    return measured_repair(model, splits(count=count), SCHEDULE, 1000, plan)
 
 
 def test_the_repair_declares_all_that_a_speed_changes_and_the_audit_what_is_never_an_event(
@@ -131,6 +136,28 @@ def test_the_audit_sees_every_trajectory_of_which_those_that_break_the_tie_are_c
     known, unknown = untrained[1:]
     assert known.exchange.trajectories == unknown.exchange.trajectories == 132
     assert known.tie.breaking == found.breaking
+
+
+@pytest.mark.parametrize("system", ["mitbih", "sisfall"])
+def test_wander_and_posture_are_not_told(system: str, untrained: list[Any]) -> None:
+    """Nor is anything declared but the product's defaults."""
+    found = measured(plan=REPAIRS[system])
+    repaired, *audits = untrained
+    assert all(one.even_error is None for one in repaired.candidates.values())
+    assert repaired.before.exchange.invariant == ExchangeSettings().invariant
+    # One question, asked of the model; the pick is the model.
+    assert len(audits) == 1
+    assert audits[0].tie is None
+    assert found.verdict == found.verdict_without == found.verdict_after == audits[0].verdict
+
+
+def test_the_worst_cell_is_that_of_the_given_model_and_of_the_pick(untrained: list[Any]) -> None:
+    found = measured()
+    (only,) = found.worst
+    assert found.pick == only == "as it is"
+    # The mean of squares over all is no larger than that of the worst pair of target and condition.
+    assert found.worst[only] >= found.candidates[only].ood
+    assert untrained
 
 
 @pytest.mark.parametrize("gap", [math.nan, None])

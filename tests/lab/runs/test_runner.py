@@ -16,6 +16,7 @@ from sklearn.metrics import f1_score
 import crest
 from crest.lab.encoders import ENCODERS
 from crest.lab.evaluation import measured_budget, measured_credit, model_error, predict, score
+from crest.lab.evidence.study_file import study_of
 from crest.lab.runs import runner
 from crest.lab.runs.checkpoint import load_checkpoint
 from crest.lab.runs.datasets import splits_of
@@ -25,6 +26,7 @@ from crest.lab.runs.spec import MEASURES as EVERY_MEASURE
 from crest.lab.training import Schedule
 from crest.readouts import READOUTS, REFERENCES
 from crest.recordings import Splits, Trajectories
+from studies_made import made_study
 from toy import TINY, tiny_spec
 
 # A repair needs operating conditions, which a simulator has none of: tests/lab/runs/test_repairs.py.
@@ -447,3 +449,20 @@ def test_a_run_of_classes_is_measured_in_every_way(readout: str, tmp_path: Path)
     assert record.reanchored is not None
     assert set(record.attributions) == {"integrated_gradients", "wintsr"}
     assert Record.from_dict(json.loads(record.to_json())) == record
+
+
+def test_a_run_on_ones_own_recordings_has_the_error_under_each_condition(tmp_path: Path) -> None:
+    few = {"encoders": ["pointwise"], "readouts": ["mean"], "remedies": ["none", "reanchor"], "seeds": 1}
+    (spec,) = study_of(made_study(tmp_path, models=few)).quick().runs
+    record = run(spec)
+    assert record.reanchored is not None
+    for found in (record, record.reanchored):
+        # Here each split has one condition, so its error is that of the split.
+        assert {split: list(under) for split, under in found.conditions.items()} == {
+            "id": ["slow"],
+            "ood": ["fast"],
+        }
+        assert found.conditions["ood"]["fast"] == pytest.approx(found.score.ood, rel=1e-5)
+        assert found.worst is not None
+        assert found.worst >= found.score.ood
+    assert run(tiny_spec()).conditions == {}

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import json
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -158,3 +159,28 @@ def test_a_type_that_no_reader_knows_is_told_to_whoever_adds_it() -> None:
 def test_numbers_keep_their_kind() -> None:
     assert restored(tuple[float, ...], [1, 2.5]) == (1, 2.5)
     assert repr(restored(Score, {"id": 1, "ood": 2.0})) == "Score(id=1, ood=2.0)"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seconds": {"a": -5}}, "seconds.a must be 0 or more, got -5"),
+        ({"peak_memory": -1}, "peak_memory must be 0 or more, got -1"),
+        (
+            {"looks": [{"epoch": -1, "score": {"id": 0.1, "ood": 0.1}, "credit": None}]},
+            "epoch must be a whole number, 0 or more, got -1",
+        ),
+        ({"commit": "a" * 10**6}, "commit must be text of at most 10000 characters, got 1000000"),
+        ({"versions": {"torch": "a" * 10**6}}, "versions.torch must be text of at most 10000 characters"),
+        ({"spec": {}}, "spec must have every field without a default, got none for"),
+        ({"spec": {**SPEC.to_dict(), "sizes": {"a": 1}}}, "sizes has no field a"),
+        ({"spec": {**SPEC.to_dict(), "schedule": {"a": 1}}}, "schedule has no field a"),
+        ({"spec": {**SPEC.to_dict(), "measures": 5}}, "measures must be a list of names, got 5"),
+    ],
+)
+def test_numbers_below_zero_long_texts_and_parts_of_specs_are_refused(
+    change: dict[str, Any], message: str
+) -> None:
+    Record.from_dict(SMALLEST)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Record.from_dict({**SMALLEST, **change})

@@ -70,21 +70,24 @@ def test_a_spec_survives_pickling() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"system": "pump"}, "system must be one of gear, impact, cwru, hitsm, recordings, got 'pump'"),
+        (
+            {"system": "pump"},
+            "system must be one of gear, impact, cwru, hitsm, mitbih, sisfall, recordings, got 'pump'",
+        ),
         ({"regime": "loud"}, r"regime of gear must be one of default, weak_cue, .*, got 'loud'"),
         (
             {"encoder": "lstm"},
-            "encoder must be one of pointwise, local, gru, attention, cnn, own, got 'lstm'",
+            "encoder must be one of pointwise, local, gru, attention, cnn, residual, patch, own, got 'lstm'",
         ),
         ({"readout": "median"}, r"readout must be one of mean, last, .*event_window, got 'median'"),
         (
             {"objective": "mae"},
             r"objective must be one of mse, cross_entropy, .*, got 'mae'",
         ),
-        ({"objective": "cross_entropy"}, "one for numbers, such as mse, where the labels are numbers"),
+        ({"objective": "cross_entropy"}, "one for numbers, such as mse, if the labels are numbers"),
         (
             {"system_options": {"threshold": 0.5}},
-            "objective must be cross_entropy where the labels are 2 classes",
+            "objective must be cross_entropy if the labels are 2 classes",
         ),
         (
             {"readout": "event_window", "measures": ("exchange",)},
@@ -95,6 +98,19 @@ def test_a_spec_survives_pickling() -> None:
         (
             {"remedy": "jitter", "remedy_options": {"size": 1}},
             "remedy jitter has no option size; it has scale",
+        ),
+        ({"front": "exchange"}, "front must be one of none, high_pass, .*, got 'exchange'"),
+        (
+            {"front": "whiten"},
+            "front must come with a remedy that changes batches, got whiten with the remedy none",
+        ),
+        (
+            {"front": "whiten", "remedy": "high_pass"},
+            "front must come with a remedy that changes batches, got whiten with the remedy high_pass",
+        ),
+        (
+            {"front": "high_pass", "front_options": {"kind": "fast"}, "remedy": "exchange"},
+            "kind must be one of level, slow",
         ),
         ({"seed": -1}, "seed must be a whole number, 0 or more, got -1"),
         ({"observe_every": -1}, "observe_every must be a whole number, 0 or more, got -1"),
@@ -178,6 +194,7 @@ def test_seed_zero_is_a_seed() -> None:
         ({"regime": "coarse_mesh"}, "gear-coarse_mesh-pointwise-crest-s1000"),
         ({"objective": "group_dro", "encoder": "gru"}, "gear-gru-crest-group_dro-s1000"),
         ({"remedy": "high_pass"}, "gear-pointwise-crest-high_pass-s1000"),
+        ({"front": "envelope", "remedy": "exchange"}, "gear-pointwise-crest-envelope-exchange-s1000"),
         (
             {"system": "cwru", "regime": "bearing", "readout": "mean", "seed": 3},
             "cwru-bearing-pointwise-mean-s3",
@@ -237,6 +254,8 @@ DISTINCT: list[dict[str, Any]] = [
     {"remedy": "exchange"},
     {"remedy": "exchange", "remedy_options": {"kind": "level"}},
     {"remedy": "high_pass"},
+    {"remedy": "exchange", "front": "high_pass"},
+    {"remedy": "exchange", "front": "high_pass", "front_options": {"kind": "level"}},
     {"encoder": "gru", "readout_options": {"run_up": 3}},
     {"schedule": Schedule(epochs=1)},
     {"schedule": Schedule(epochs=1, batch=16)},

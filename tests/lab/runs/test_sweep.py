@@ -262,7 +262,7 @@ def test_a_run_whose_process_dies_is_tried_three_times(fake: Fake, store: Store)
         (None, ": killed, or out of memory?"),
         (
             -signal.SIGKILL,
-            f", the last time by SIGKILL, as where the kernel runs out of memory: {MORE_MEMORY}",
+            f", the last time by SIGKILL, as when the kernel runs out of memory: {MORE_MEMORY}",
         ),
         (-signal.SIGSEGV, ", the last time by SIGSEGV: killed, or out of memory?"),
         (-40, ", the last time by signal 40: killed, or out of memory?"),

@@ -14,6 +14,8 @@ from crest.lab.runs.runner import run
 from crest.lab.runs.spec import RunSpec
 from crest.lab.runs.store import Store
 from crest.lab.runs.verify import cheapest, differences, drawn, readable, surroundings, verify, with_data
+from crest.lab.systems import make_system
+from crest.lab.systems.public import DATA_SETS
 from crest.probes import CreditMeans, DeletionCurve
 from places import DOCS
 from studies_made import made_study
@@ -37,7 +39,7 @@ def credited(**changes: float) -> Record:
 
 
 def test_the_tolerance_is_what_the_docs_say() -> None:
-    text = " ".join((DOCS / "choices.md").read_text().split())
+    text = " ".join((DOCS / "evidence" / "choices.md").read_text().split())
     said = (
         "differ by less than 5 % or 0.01, whichever is more, and credit, budget and shares by less than 0.05"
     )
@@ -181,7 +183,9 @@ def test_records_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
 def test_stale_records_are_named_with_what_to_do(tmp_path: Path) -> None:
     store = store_of(tmp_path, KEPT)
     stale(tmp_path, "gear-old")
-    with pytest.raises(ValueError, match=r"got 1 of 2 in .* of others: gear-old\. Move .*`crest run`"):
+    with pytest.raises(
+        ValueError, match=r"got 1 of 2 in .* of other defaults: gear-old\. Move .*`crest run`"
+    ):
         readable(store)
     for i in range(6):
         stale(tmp_path, f"gear-old-{i}")
@@ -208,13 +212,28 @@ def test_runs_whose_recordings_are_not_here_are_left_out(tmp_path: Path) -> None
         assert "crest data fetch cwru" in reason
 
 
+@pytest.mark.parametrize("system", sorted(DATA_SETS))
+def test_runs_of_every_public_data_set_are_left_out_without_its_files(tmp_path: Path, system: str) -> None:
+    objective = "cross_entropy" if getattr(make_system(system), "classes", ()) else "mse"
+    spec = RunSpec(
+        system=system,
+        readout="mean",
+        seed=1000,
+        objective=objective,
+        system_options={"folder": str(tmp_path)},
+    )
+    here, absent = with_data([KEPT, made_up(spec)])
+    assert here == [KEPT]
+    assert DATA_SETS[system].remedy in absent[spec.id]
+
+
 def test_code_of_ones_own_is_not_run_and_changed_recordings_are_left_out(tmp_path: Path) -> None:
     study = study_of(made_study(tmp_path))
     own = next(spec for spec in study.runs if spec.encoder == "own")
     plain = next(spec for spec in study.runs if spec.encoder == "pointwise")
     here, absent = with_data([made_up(own), made_up(plain)])
     assert [record.id for record in here] == [plain.id]
-    assert "code of one's own" in absent[own.id]
+    assert "user code, which verify does not run" in absent[own.id]
     (tmp_path / "0.npy").write_bytes(b"other")
     assert "not what the run was named by" in with_data([made_up(plain)])[1][plain.id]
     (tmp_path / "table.csv").unlink()

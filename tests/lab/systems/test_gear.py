@@ -16,7 +16,7 @@ def test_the_gear_cue_is_its_speed_and_the_average_reads_it() -> None:
 
 
 def test_the_ripple_tells_the_speed_too() -> None:
-    """A known property of the regime, published in docs/choices.md: 32 steps between events hold the cue."""
+    """A known property of the regime, published in docs/evidence/choices.md: 32 steps between events hold the cue."""
     data = GearSystem().splits(1000, Sizes(train=1, id=1, ood=512)).ood
     spread = np.empty(len(data))
     for row, events in enumerate(data.events):

@@ -1,5 +1,6 @@
 """HIT-SM bearings: the tie by hand on made windows, and the counts of the real recordings where they are."""
 
+import dataclasses
 import hashlib
 import itertools
 import os
@@ -10,7 +11,9 @@ import pytest
 
 from crest.lab.systems import Sizes
 from crest.lab.systems import hitsm as module
-from crest.lab.systems.hitsm import CHECKSUMS, HitsmSystem, hitsm_folder
+from crest.lab.systems.hitsm import HitsmSystem
+from crest.lab.systems.public import HITSM
+from crest.lab.systems.public_files import RecordingFileError
 from crest.recordings.trajectories import Splits, Trajectories
 from places import ROOT
 
@@ -109,25 +112,34 @@ def test_messages(options: dict[str, float], message: str) -> None:
 
 def test_a_missing_and_a_changed_file_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        ValueError, match=r"^folder must hold the recordings of HIT-SM, got .* without IR2_1200.mat"
+        RecordingFileError, match=r": has none of the 18 recordings, IR2_1200\.mat to OR8_900\.mat\n"
     ):
         HitsmSystem(folder=tmp_path).splits(1000)
-    (tmp_path / "IR2_1200.mat").write_bytes(b"another")
+    content = b"x" * HITSM.files[0].size
+    (tmp_path / "IR2_1200.mat").write_bytes(content)
     with pytest.raises(
-        ValueError, match=r"IR2_1200.mat must have the published content, got another checksum"
+        RecordingFileError,
+        match=rf"IR2_1200\.mat: wrong checksum, got .*, expected {HITSM.files[0].sha256}\n",
     ):
         HitsmSystem(folder=tmp_path).splits(1000)
     # A file with its checksum is taken, and the next one is asked for.
-    monkeypatch.setitem(CHECKSUMS, "IR2_1200.mat", hashlib.sha256(b"another").hexdigest())
-    with pytest.raises(ValueError, match=r"without IR2_600\.mat"):
+    first = HITSM.files[0]._replace(sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(module, "HITSM", dataclasses.replace(HITSM, files=(first, *HITSM.files[1:])))
+    with pytest.raises(RecordingFileError, match=r"^.*IR2_600\.mat: missing\n") as caught:
         HitsmSystem(folder=tmp_path).splits(1000)
+    assert "IR2_1200" not in str(caught.value)
+    assert "crest data fetch hitsm" in str(caught.value)
 
 
 def test_the_folder_is_in_that_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(module, "_windows", lambda folder, *_: seen.append(folder) or made())
     monkeypatch.setenv("CREST_DATA", "/somewhere")
-    assert hitsm_folder() == Path("/somewhere/hitsm")
+    HitsmSystem(steps=STEPS, hop=16).splits(1000)
     monkeypatch.delenv("CREST_DATA")
-    assert hitsm_folder().name == "hitsm"
+    HitsmSystem(steps=STEPS, hop=16).splits(1000)
+    assert seen[0] == Path("/somewhere/hitsm")
+    assert seen[1].name == "hitsm"
 
 
 @real
@@ -139,4 +151,4 @@ def test_the_recordings_as_they_are() -> None:
     assert cells(splits.ood) == [[28] * 3] * 3
     require_parted(splits, 2048)
     assert splits.train.x.shape[1:] == (2048, 1)
-    assert len(np.unique(splits.ood.extra["recording"])) == len(CHECKSUMS) == 18
+    assert len(np.unique(splits.ood.extra["recording"])) == len(HITSM.files) == 18

@@ -39,6 +39,13 @@ def test_a_column_may_say_which_rows_are_id(table: Path) -> None:
     assert (len(splits.train), len(splits.id), len(splits.ood)) == (30, 6, 12)
 
 
+def test_a_column_of_splits_goes_with_conditions(table: Path) -> None:
+    splits = system(table, split="part", ood=["ood"], id=["id"]).splits(0)
+    assert (len(splits.train), len(splits.id), len(splits.ood)) == (30, 6, 12)
+    assert set(splits.train.extra["split"]) == {"train"}
+    assert set(splits.train.extra["condition"]) <= {"fast", "slow"}
+
+
 def test_sizes_are_the_most_that_a_split_has(table: Path) -> None:
     every, few = system(table).splits(0), system(table).splits(0, Sizes(train=5, id=100, ood=2))
     assert (len(few.train), len(few.id), len(few.ood)) == (5, len(every.id), 2)
@@ -76,8 +83,10 @@ def test_other_recordings_than_those_it_was_named_by_are_refused(tmp_path: Path)
         ({"ood": "fast"}, "^ood must be a list of conditions, as text, got 'fast'"),
         ({"condition": None}, "^condition must name the column of fast"),
         ({"id": ["fast"]}, "^id must name other conditions than ood, got fast"),
-        ({"ood": ["fats"]}, "^ood must be one of fast, slow, got 'fats': did you mean 'fast'"),
-        ({"ood": ["fast", "slow"]}, "^ood must leave recordings to train on"),
+        ({"ood": ["fats"]}, "^ood must name conditions among fast, slow, got fats: did you mean 'fast'"),
+        ({"ood": ["fast", "slow"]}, "^ood must leave a condition to train on"),
+        ({"split": "part"}, r"^ood must be \['ood'\] or empty with split, got \['fast'\]"),
+        ({"split": "part", "ood": []}, r"^ood must be \['ood'\] if the column 'part' has such rows"),
         ({"id_by": "chance"}, "^id_by must be"),
     ],
 )

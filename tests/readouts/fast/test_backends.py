@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import crest
+from crest._base.extras import missing_extra
 from crest.readouts.fast import backend, chosen_backend, serves
 
 
@@ -80,7 +81,7 @@ def test_without_numba_plain_torch_serves_and_to_ask_for_it_names_the_extra() ->
     result = run(code, CREST_BACKEND="auto")
     assert result.stdout.splitlines() == [
         "(2, 4)",
-        "name 'numba' needs numba: pip install 'crest-readout[fast]'",
+        missing_extra("name 'numba'", "numba", "fast"),
     ], result.stderr
 
 

@@ -245,6 +245,19 @@ def test_a_wide_low_pass_runs_plain_torch(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.unchecked
+def test_operators_refuse_no_rows_and_counts_of_no_steps() -> None:
+    features = torch.randn(2, 20, 3)
+    for empty in (features[:0], features[:, :0], features[..., :0]):
+        with pytest.raises(ValueError, match=r"^features must have shape \(B, T, D\), none of them 0"):
+            torch.ops.crest.residuals(empty, None, 6.0, 1e-5, 1e-12, 0)
+    found = residuals_of(features, None, sigma=6.0, floor=1e-5, delta=1e-12)
+    for count in (-1, 21, 10**6):
+        wanted = torch.ones(2, 3, dtype=torch.int64)
+        wanted[1, 2] = count
+        with pytest.raises(ValueError, match=rf"^count must lie in \[0, T\], T = 20, got .*{count}"):
+            choose_steps(found, wanted, None, floor=1e-5, tie=1e-5, dilation=0)
+
+
 def test_operators_refuse_other_shapes_and_dtypes_by_name() -> None:
     features, mask = made(3, 20, 5, 0, masked=True)
     ops = torch.ops.crest
@@ -292,3 +305,23 @@ def test_both_codes_select_the_same_where_rounding_would_decide(steps: int, budg
     with backend("torch"):
         plain = readout.select(features).selected
     assert torch.equal(compiled, plain)
+
+
+@pytest.mark.parametrize(
+    ("steps", "slope", "period", "offset"),
+    [
+        (173, -0.006715601, 1, 0.0),
+        (108, -0.0003989082276821137, 1, -1.4870136976242065),
+        (103, 17.500330209732056, 14, 0.0),
+        (143, -0.010845223665237427, 9, 0.0),
+        (159, -51.54317021369934, 19, 0.0),
+    ],
+)
+def test_both_codes_pool_ramps_and_stairs_alike(steps: int, slope: float, period: int, offset: float) -> None:
+    """Found among thousands; four units of the reach left these to rounding."""
+    features = (slope * (torch.arange(float(steps)) // period) + offset).reshape(1, steps, 1)
+    found = []
+    for name in ("numba", "torch"):
+        with backend(name):
+            found.append(CrestReadout().eval()(features))
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4 * float(features.abs().max()))

@@ -2,22 +2,40 @@
 // One trajectory step by step: its signals, a strip of credit for each readout, and two readouts side by side under them.
 (() => {
   const { systems, colours } = JSON.parse(document.getElementById("explorer-data").textContent);
-  // Shares come as whole parts of their largest.
+  // Shares come as whole parts of their largest; those that repeat once each, with how often they come.
+  function unpacked({ unit, parts, runs }) {
+    const all = parts ?? [];
+    for (let at = 0; runs && at < runs.length; at += 2) for (let time = 0; time < runs[at + 1]; time += 1) all.push(runs[at]);
+    return all.map((part) => (part === null ? null : part * unit));
+  }
   for (const reading of systems.flatMap((system) => system.readouts).flatMap((readout) => readout.rows)) {
     for (const name of reading === null ? [] : ["credit", "transience", "votes"]) {
-      if (reading[name] !== null) reading[name] = reading[name].parts.map((part) => part === null ? null : part * reading[name].unit);
+      if (reading[name] !== null) reading[name] = unpacked(reading[name]);
     }
   }
+  for (const spectrum of systems.flatMap((system) => system.trajectories).flatMap((one) => Object.values(one.spectra ?? {}))) {
+    spectrum.channels = spectrum.channels.map(unpacked);
+  }
   const find = (name) => document.getElementById("explorer-" + name);
-  const [plot, facts, link] = [find("plot"), find("facts"), find("link")];
+  const [plot, facts, link, peaks] = [find("plot"), find("facts"), find("link"), find("peaks")];
+  const tabs = [...find("tabs").querySelectorAll("button")];
+  const ofTime = plot.getAttribute("aria-label");
+  let view = "time";
   const selects = { system: find("system"), trajectory: find("trajectory"), readout: find("readout"), other: find("other") };
   const ROW = 96, STRIP = 20, GAP = 34, TIGHT = 3, TOP = 26, BOTTOM = 84;
+  // NAMED: above a strip that has its name there. LETTER: the width of one, and BESIDE the share of the width that names may take. Bold ones are wider.
+  const NAMED = 19, LETTER = 6.8, BESIDE = 0.3, BOLD = 0.85;
 
   const signed = (value) => (value === null ? "unknown" : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3));
   const percent = (share) => (100 * share).toFixed(1) + " %";
   // For plotly, which reads tags, entities and %{...} in texts: a channel's name is text and nothing else.
   const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
   const plain = (text) => text.replace(/[&<>{]/g, (letter) => ENTITIES[letter]);
+  // A name that is too long for its place loses its middle: beginning and end tell models apart.
+  const fitted = (text, pixels) => {
+    const most = Math.max(Math.floor(pixels / LETTER), 12);
+    return text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(text.length - Math.floor(most / 2))}`;
+  };
   const steps = (values) => values.map((_, step) => step);
   // On padding signals and shares are null, and nothing is drawn.
   const validSteps = (trajectory) => trajectory.signals[0].filter((value) => value !== null).length;
@@ -32,13 +50,18 @@
     select.value = chosen;
   }
 
+  // Of one model there is nothing to tell apart, so it needs no name.
+  const alone = (system) => system.readouts.length < 2;
+  const called = (system, readout) => (alone(system) ? "model" : readout.name);
+  const headed = (system, readout, what) => (alone(system) ? what : `${readout.name}: ${what}`);
+
   // A label or an answer: the name of a class where labels are classes, else a number.
   const label = (system, value) => (system.classes.length ? system.classes[value] ?? `class ${value}` : signed(value));
 
   function trajectoryName(system, trajectory) {
     const cue = trajectory.cue === null ? "" : `, cue ${signed(trajectory.cue)}`;
     const target = trajectory.y === null ? "" : `: ${system.classes.length ? "class" : "y"} ${label(system, trajectory.y)}`;
-    return `${trajectory.split.toUpperCase()} ${trajectory.index}${target}${cue}`;
+    return `${trajectory.name || `${trajectory.split.toUpperCase()} ${trajectory.index}`}${target}${cue}`;
   }
 
   // The lists of a system; what was chosen before is kept where the new system has it too. Left is attention unless
@@ -51,7 +74,11 @@
     const place = (...wanted) => wanted.map((name) => names.indexOf(name)).find((found) => found >= 0);
     fill(selects.readout, names, place(left, "attention (MLP)", "attention (dot)") ?? 0);
     fill(selects.other, names, place(right, "CREST") ?? names.length - 1);
-    find("beside").hidden = names.length < 2;
+    // A list with one entry is no choice.
+    for (const select of Object.values(selects)) select.closest("label").hidden = select.options.length < 2;
+    for (const name of ["previous", "next"]) find(name).hidden = system.trajectories.length < 2;
+    find("tabs").hidden = !system.trajectories[0].spectra;
+    if (find("tabs").hidden) view = "time";
   }
 
   const chosen = () => {
@@ -83,9 +110,7 @@
       items[0].push(`y ${signed(trajectory.y)}`);
       if (!several) items.push(["Error", signed(reading.prediction - trajectory.y), system.unit]);
     }
-    if (trajectory.events === null) {
-      items.push(["Credit on event steps", "nobody knows the events"]);
-    } else {
+    if (trajectory.events !== null) {
       items.push(["Credit on event steps", percent(reading.on_events), `chance ${percent(trajectory.events.length / validSteps(trajectory))}`]);
     }
     return items;
@@ -102,7 +127,7 @@
         box.append(make("dt", name), detail);
         return box;
       }));
-      card.append(make("h3", one.readout.name), list);
+      card.append(...(alone(choice.system) ? [] : [make("h3", one.readout.name)]), list);
       return card;
     }));
   }
@@ -125,10 +150,10 @@
     });
     return canvas.toDataURL();
   }
-  const strip = (readout, reading, trajectory) => ({
-    ...line(readout.name, reading.credit.map((share) => (share === null ? null : 0.5)), "rgba(0,0,0,0)"),
+  const strip = (name, reading, trajectory) => ({
+    ...line(name, reading.credit.map((share) => (share === null ? null : 0.5)), "rgba(0,0,0,0)"),
     customdata: timesEven(trajectory, reading),
-    hovertemplate: `<b>${plain(readout.name)}</b><br>step %{x}: credit %{customdata:.2f} × even<extra></extra>`,
+    hovertemplate: `<b>${plain(name)}</b><br>step %{x}: credit %{customdata:.2f} × even<extra></extra>`,
   });
 
   // The 99th percentile of all credit: a single step with very much of it must not pale all others.
@@ -146,11 +171,14 @@
     const others = system.readouts.filter((readout) => !front.includes(readout));
     const traced = [...front, ...others].filter((readout) => readout.rows[place] !== null);
     const most = strongest(traced.map((readout) => readout.rows[place]));
+    // Names beside the strips if they leave room for them, else above each.
+    const above = !alone(system) && Math.max(...traced.map(({ name }) => name.length)) * LETTER > BESIDE * plot.clientWidth;
+    const scale = crest.narrow.matches ? "credit of each step" : "credit of each step (stronger colour is more, root scale)";
     traced.forEach((readout, number) => list.push({
-      height: STRIP, gap: number ? TIGHT : GAP,
+      height: STRIP, gap: number ? (above ? NAMED : TIGHT) : above ? GAP + NAMED : GAP,
       cells: [{
-        title: number ? "" : "credit of each step (stronger colour is more, root scale)", strip: readout,
-        image: heat(readout, readout.rows[place], most), traces: [strip(readout, readout.rows[place], trajectory)],
+        title: number ? "" : scale, strip: alone(system) ? "" : readout.name, above,
+        image: heat(readout, readout.rows[place], most), traces: [strip(called(system, readout), readout.rows[place], trajectory)],
       }],
     }));
     const there = shown.filter(({ reading }) => reading !== null);
@@ -158,18 +186,18 @@
     const top = Math.max(1, ...there.flatMap(({ reading }) => timesEven(trajectory, reading)));
     const cells = {
       credit: ({ readout, reading }) => ({
-        title: `${readout.name}: credit`, unit: "× even share", range: [0, 1.05 * top],
+        title: headed(system, readout, "credit"), unit: "× even share", range: [0, 1.05 * top],
         traces: [
           line("even credit (chance)", even, colours.reference, { line: { color: colours.reference, width: 1.2, dash: "dot" } }),
-          line(readout.name, timesEven(trajectory, reading), readout.colour, { fill: "tozeroy" }),
+          line(called(system, readout), timesEven(trajectory, reading), readout.colour, { fill: "tozeroy" }),
         ],
       }),
       transience: ({ readout, reading }) => reading.transience && {
-        title: `${readout.name}: transience of the features`, unit: "r",
+        title: headed(system, readout, "transience of the features"), unit: "transience",
         traces: [line("transience", reading.transience, colours.quiet)],
       },
       votes: ({ readout, reading }) => reading.votes && {
-        title: `${readout.name}: selected core`, unit: "share of channels", range: [0, 1.05],
+        title: headed(system, readout, "selected core"), unit: "share of channels", range: [0, 1.05],
         traces: [line("votes", reading.votes, colours.core, { fill: "tozeroy", line: { color: colours.core, width: 1.2, shape: "hvh" } })],
       },
     };
@@ -183,44 +211,82 @@
     return list;
   }
 
+  // Spectra of the signals, a row for each channel.
+  function spectrumRows({ system, trajectory }) {
+    const { width, channels, places } = trajectory.spectra[view];
+    const end = width * Math.max(...places.map((lines) => lines[lines.length - 1]));
+    return system.channels.map((name, channel) => ({
+      height: 1.6 * ROW, gap: GAP, cells: [{
+        title: name, unit: "amplitude", range: [0, 1.05 * Math.max(...channels[channel], 1e-12)],
+        x: { range: [0, end], title: { text: `frequency (${system.per === "s" ? "Hz" : "1/" + system.per})`, standoff: 6 } },
+        traces: [{
+          ...line(name, channels[channel], crest.css("--ink")), x: places[channel].map((place) => place * width), timed: true,
+          hovertemplate: `<b>${plain(name)}</b><br>%{x:.4g}: %{y:.4g}<extra></extra>`,
+        }],
+      }],
+    }));
+  }
+
+  // The strongest line of each channel in words.
+  function peak(choice) {
+    const { width, channels, places } = choice.trajectory.spectra[view];
+    const unit = choice.system.per === "s" ? "Hz" : "1/" + choice.system.per;
+    return channels.map((values, channel) => {
+      const most = values.indexOf(Math.max(...values));
+      return `${choice.system.channels[channel]}: strongest at ${Number((places[channel][most] * width).toPrecision(3))} ${unit}, amplitude ${Number(values[most].toPrecision(3))}`;
+    }).join("; ") + ".";
+  }
+
+  // Time is in units of its own where the sampling rate is known, else in steps.
+  const stepWidth = (system) => (system.per ? 1 / system.rate : 1);
+  function timed(trace, system) {
+    if (!system.per || trace.timed) return trace;
+    const hovertemplate = trace.hovertemplate && trace.hovertemplate.replace("step %{x}", () => `%{x:.5g} ${plain(system.per)}`);
+    return { ...trace, hovertemplate, x: trace.x.map((step) => (step === null ? null : step * stepWidth(system))) };
+  }
+
   function axes(layout, cell, number, domain, span, choice, labelled) {
+    const width = stepWidth(choice.system);
     const suffix = number > 1 ? String(number) : "";
     layout["xaxis" + suffix] = {
       domain, anchor: "y" + suffix, zeroline: false, showticklabels: labelled, uirevision: selects.system.value,
-      range: [-0.5, choice.trajectory.signals[0].length - 0.5], ...(number > 1 ? { matches: "x" } : {}),
+      range: [-0.5 * width, (choice.trajectory.signals[0].length - 0.5) * width], ...(number > 1 ? { matches: "x" } : {}),
       ...(labelled ? { title: { text: stepUnit(choice.system), standoff: 6 } } : {}),
+      ...(cell.x ? { ...cell.x, uirevision: view, ...(labelled ? {} : { title: { text: "" } }) } : {}),
     };
     layout["yaxis" + suffix] = {
-      domain: span, anchor: "x" + suffix, zeroline: false, nticks: 4, automargin: true, fixedrange: Boolean(cell.strip),
+      domain: span, anchor: "x" + suffix, zeroline: false, nticks: 4, automargin: true, fixedrange: Boolean(cell.image),
       uirevision: selects.system.value + "/" + selects.trajectory.value,
       ...(cell.unit && !crest.narrow.matches ? { title: { text: cell.unit, font: { size: 11 }, standoff: 4 } } : {}),
       ...(cell.range ? { range: cell.range } : {}),
-      ...(cell.strip ? { range: [0, 1], tickvals: [0.5], ticktext: [plain(cell.strip.name)], showgrid: false } : {}),
+      ...(cell.image ? { range: [0, 1], tickvals: cell.above || !cell.strip ? [] : [0.5], ticktext: [plain(cell.strip)], showgrid: false } : {}),
     };
     if (cell.image) {
       layout.images.push({
-        source: cell.image, xref: "x" + suffix, yref: `y${suffix} domain`, x: -0.5, y: 1, sizex: choice.trajectory.signals[0].length,
+        source: cell.image, xref: "x" + suffix, yref: `y${suffix} domain`, x: -0.5 * width, y: 1, sizex: choice.trajectory.signals[0].length * width,
         sizey: 1, sizing: "stretch", layer: "above",
       });
     }
-    layout.annotations.push({
-      text: cell.title ? `<b>${plain(cell.title)}</b>` : "", xref: `x${suffix} domain`, yref: `y${suffix} domain`, x: 0, y: 1,
-      yshift: 3, xanchor: "left", yanchor: "bottom", showarrow: false,
+    const room = (domain[1] - domain[0]) * (plot.clientWidth - 60);
+    const note = (text, yshift, more = {}) => layout.annotations.push({
+      text, xref: `x${suffix} domain`, yref: `y${suffix} domain`, x: 0, y: 1, yshift, xanchor: "left", yanchor: "bottom", showarrow: false, ...more,
     });
-    for (const [first, last] of runs(choice.trajectory.events)) {
-      const shade = { type: "rect", line: { width: 0 }, fillcolor: colours.event, xref: "x" + suffix, x0: first - 0.5, x1: last + 0.5, yref: `y${suffix} domain` };
+    note(cell.title ? `<b>${plain(fitted(cell.title, BOLD * room))}</b>` : "", cell.above ? 3 + NAMED : 3);
+    if (cell.above) note(plain(fitted(cell.strip, room)), 0, { font: { size: 11 } });
+    for (const [first, last] of cell.x ? [] : runs(choice.trajectory.events)) {
+      const shade = { type: "rect", line: { width: 0 }, fillcolor: colours.event, xref: "x" + suffix, x0: (first - 0.5) * width, x1: (last + 0.5) * width, yref: `y${suffix} domain` };
       // A strip is all colour: there the events are an edge.
-      layout.shapes.push(cell.strip
+      layout.shapes.push(cell.image
         ? { ...shade, layer: "above", opacity: 0.9, y0: 0, y1: 0.14 }
         : { ...shade, layer: "below", opacity: 0.28, y0: 0, y1: 1 });
     }
     return suffix;
   }
 
-  const stepUnit = (system) => (system.per ? `step (${Number(system.rate.toPrecision(4))} per ${system.per})` : "step");
+  const stepUnit = (system) => (system.per ? `time (${system.per}), ${Number(system.rate.toPrecision(4))} steps per ${system.per}` : "step");
 
   function figure(choice) {
-    const list = rows(choice);
+    const list = view === "time" ? rows(choice) : spectrumRows(choice);
     const height = list.reduce((sum, row, number) => sum + row.height + (number ? row.gap : 0), 0);
     const small = crest.narrow.matches;
     const layout = {
@@ -242,12 +308,12 @@
         // The axis is named under the last picture of each column.
         const last = !list.slice(place + 1).some((below) => below.cells.length < 2 || below.cells[column]);
         const suffix = axes(layout, cell, number, domain, span, choice, last);
-        for (const trace of cell.traces) data.push({ ...trace, xaxis: "x" + suffix, yaxis: "y" + suffix });
+        for (const trace of cell.traces) data.push({ ...timed(trace, choice.system), xaxis: "x" + suffix, yaxis: "y" + suffix });
       });
     });
-    layout.showlegend = true;
+    layout.showlegend = view === "time";
     if (layout.shapes.length) data.push(key("event steps", "square", colours.event, 0.45));
-    data.push(key("even credit (chance)", "line-ew-open", colours.reference, 1));
+    if (view === "time") data.push(key("even credit (chance)", "line-ew-open", colours.reference, 1));
     return { data, layout: crest.assign(layout, crest.themed(layout)), height };
   }
 
@@ -283,6 +349,14 @@
     find("previous").disabled = choice.place === 0;
     find("next").disabled = choice.place === choice.system.trajectories.length - 1;
     tell(choice);
+    for (const tab of tabs) {
+      const on = tab.dataset.view === view;
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+    }
+    peaks.hidden = view === "time";
+    if (view !== "time") peaks.textContent = peak(choice);
+    plot.setAttribute("aria-label", view === "time" ? ofTime : `${view === "spectrum" ? "Spectrum" : "Envelope spectrum"} of each channel`);
     const { data, layout, height } = figure(choice);
     return Plotly.react(plot, data, layout, crest.config)
       .then(() => crest.grown(plot, height))
@@ -294,6 +368,19 @@
     try { history.replaceState(null, "", address()); } catch (refused) { /* the link has it */ }
     return draw();
   }
+
+  function turn(tab) {
+    view = tab.dataset.view;
+    tab.focus();
+    draw();
+  }
+  tabs.forEach((tab, place) => {
+    tab.addEventListener("click", () => turn(tab));
+    tab.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (by) turn(tabs[(place + by + tabs.length) % tabs.length]);
+    });
+  });
 
   selects.system.addEventListener("change", () => {
     const [left, right] = [selects.readout, selects.other].map((select) => select.selectedOptions[0]?.textContent);

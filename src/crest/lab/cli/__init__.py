@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.completion.detect import ShellDetectionError
 
 import crest
+from crest._base.extras import missing_extra
 from crest.lab.cli import audit, bench, cues, data, demo, pack, recordings, report, runs, systems, verify
 from crest.lab.cli.console import INTERRUPTED, errors, words_aside
 from crest.lab.cli.doctor import doctor
@@ -61,7 +62,7 @@ def main() -> None:
         raise SystemExit(_PIPE_CLOSED) from None
     except (ValueError, OSError, ImportError, RuntimeError, ShellDetectionError) as error:
         if isinstance(error, ModuleNotFoundError):
-            _end(f"this needs {error.name}: pip install 'crest-readout[lab]'", 1, error)
+            _end(missing_extra("this", error.name, "lab"), 1, error)
         _end(in_words_of(_command(arguments), error), 1, error)
     finally:
         words_aside(False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import crest
 from crest.lab.cli.console import TRIAL, console
-from crest.lab.cli.output import require_output
+from crest.lab.cli.output import replaced_note, require_output
 
 _PICTURES = (".png", ".pdf", ".svg")
 
@@ -55,6 +55,7 @@ def bench(
         if path is not None:
             require_output(name, path, endings)
             path.parent.mkdir(parents=True, exist_ok=True)
+            console.print(f"--{name}: {path}{replaced_note(path)}", markup=False)
     own = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     for name in names or scripts:
         console.print(f"[bold]{name}[/bold]")

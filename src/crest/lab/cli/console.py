@@ -1,4 +1,4 @@
-"""Where the command line prints: answers to stdout, everything else to stderr."""
+"""Where the command line prints: results to stdout, everything else to stderr."""
 
 import json
 import math
@@ -27,7 +27,7 @@ def words_aside(aside: bool = True) -> None:
 
 
 def print_json(value: Mapping[str, object]) -> None:
-    """Print an answer as JSON to stdout. NaN and infinity, which JSON does not have, become null.
+    """Print a result as JSON to stdout. NaN and infinity, which JSON does not have, become null.
 
     Example:
         >>> print_json({"error": float("nan"), "folder": Path("results")})

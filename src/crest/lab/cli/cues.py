@@ -4,14 +4,15 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from crest.lab.cli.console import console, print_json, words_aside
 from crest.lab.cli.recordings import DEFAULT_FLAGS, RecordingFlags
 from crest.lab.cli.wording import Behind, in_options_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from crest._cues import Cues
@@ -24,8 +25,9 @@ def cues_in_recordings(
     window: int | None = None,
     hop: int | None = None,
     recordings: RecordingFlags = DEFAULT_FLAGS,
-    classes: bool = False,
-    leave_out: Annotated[Literal["recording", "window"], Behind("groups")] = "recording",
+    where: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    leave_out: Annotated[Literal["recording", "window"] | None, Behind("groups")] = None,
+    parts: Annotated[list[Literal["train", "id", "ood"]] | None, Parameter(consume_multiple=True)] = None,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -36,53 +38,80 @@ def cues_in_recordings(
     table
         A table (.csv or .parquet) with a row for each recording.
     window
-        Samples per window. Default: whole recordings, which may differ in length.
+        Samples per window. Default: that of --settings, else whole recordings, which may differ in length.
     hop
         Samples from one window to the next. Default: the window.
-    classes
-        The labels are classes, though they are numbers. Labels that are names are classes anyway.
+    where
+        Rows of the table, as column=value, such as speed=900; give it again for another value or another column. Default: all rows.
     leave_out
-        What is left out when a label is read: the whole recording, since its windows are alike, or only the window.
+        What is left out when a label is predicted: the whole recording, because its windows are alike, or only the window. By
+        default the recording, or the group of --group.
+    parts
+        With --split: which rows to look at. Default: train.
     seed
-        Of the readers and of the intervals.
+        Seed of the readers and of the intervals.
     json
         Print what was found as JSON.
     """
     import torch
 
+    from crest._base.recorded import table_labels
     from crest._cues import cues
-    from crest._cues.inputs import TooFewGroupsError
+    from crest._cues.cues import BOTH_SIDES
+    from crest._cues.inputs import TooFewGroupsError, emptied_level, targets_of
+    from crest.exchange.groups import groups_of
     from crest.lab.cli.own_windows import own_windows
 
     words_aside(json)
+    window = recordings.length(window)
     if hop is not None and window is None:
         raise ValueError("hop must come with --window: without it, whole recordings are looked at")
     with console.status("reading the recordings"):
         options = recordings.options(window=window, hop=hop)
-        windows, lengths, assumed = own_windows(table, recordings.signals, options, whole=window is None)
-    numbers = windows.extra["recording"]
-    groups = numbers if leave_out == "recording" and len(set(numbers.tolist())) < len(windows) else None
+        if options.group is not None and leave_out is not None:
+            raise ValueError("leave_out must be left out with --group, which says what stays together")
+        windows, lengths, assumed, *_ = own_windows(
+            table,
+            recordings.signals,
+            options,
+            whole=window is None,
+            parts=parts or ("train",),
+            where=where or (),
+        )
+    groups, together = None, "recordings" if options.group is None else f"groups of {options.group!r}"
+    if leave_out != "window":
+        numbers = windows.extra["recording" if options.group is None else "group"]
+        groups = numbers if len(set(numbers.tolist())) < len(windows) else None
     names = windows.classes
-    y = [names[int(one)] for one in windows.y] if names else torch.from_numpy(windows.y)
+    y = [names[int(one)] for one in windows.y] if names else table_labels(windows)
 
-    def read(groups: "npt.NDArray[np.int64] | None") -> "Cues":
+    conditions = windows.conditions
+
+    def read(groups: "npt.NDArray[Any] | None") -> "Cues":
         return cues(
             torch.from_numpy(windows.x),
             y,
-            None if recordings.condition is None else windows.extra["condition"].tolist(),
+            conditions,
             groups=groups,
             mask=lengths if window is None else None,
-            classes=classes or bool(names),
+            classes=bool(names),
             seed=seed,
         )
 
     with console.status(f"reading the label from {len(windows)} windows"):
         try:
             found = read(groups)
+            why = None
+            if groups is not None and leave_out is None:
+                why = emptied_level(groups_of(groups, len(windows)), targets_of(y, len(windows), bool(names)))
         except TooFewGroupsError as few:
-            why = str(few).replace("groups", "recordings", 1)
-            assumed.append(f"windows are left out one by one, and not whole recordings: {why}")
+            why = str(few)
+        if why is not None:
+            why = why.replace("groups", together, 1)
+            assumed.append(f"windows are left out one by one, and not whole {together}: {why}. {BOTH_SIDES}")
             found = read(None)
+    if where:
+        assumed.append(f"rows of the table: {', '.join(where)}")
     found = dataclasses.replace(found, notes=(*found.notes, *assumed))
     if json:
         print_json(found.to_dict())

@@ -25,7 +25,7 @@ def doctor(
     Parameters
     ----------
     cluster
-        Address of a Dask scheduler to connect to.
+        Address of a Dask scheduler to try.
     folder
         Where records would go.
     json
@@ -89,7 +89,7 @@ def _records(folder: Path) -> str:
 
 def _cluster(address: str | None) -> str:
     if address is None:
-        return "not asked for; look with --cluster ADDRESS"
+        return "not tried; pass --cluster ADDRESS"
     from crest.lab.runs.executors import ClusterExecutor
 
     try:

@@ -1,7 +1,12 @@
-"""Where a command may write, asked before it works: nobody waits for minutes to hear of a misspelt folder."""
+"""Where a command may write, checked before it works: a misspelt folder shows at once.
 
+One policy for all commands: a file of that name is replaced, and the command says so.
+"""
+
+import contextlib
 import os
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 
@@ -19,6 +24,25 @@ def require_output(name: str, path: Path, endings: Collection[str]) -> None:
     if path.is_dir():
         raise ValueError(f"{name} must be a file, got the folder {str(path)!r}")
     require_place(name, path.parent)
+
+
+def replaced_note(path: Path) -> str:
+    """Words to put behind the name of a file that is about to be written: whether it replaces one. Ask before you write.
+
+    Example:
+        >>> replaced_note(Path("no such file.html"))
+        ''
+    """
+    return " (replaces the file that was there)" if path.exists() else ""
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[str]:
+    """Inside the block a file may be replaced without a warning; the words of `replaced_note` are for the command to say."""
+    note = replaced_note(path)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* replaces the file that was there")
+        yield note
 
 
 def require_place(name: str, folder: Path) -> None:

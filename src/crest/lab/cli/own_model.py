@@ -1,4 +1,4 @@
-"""Somebody's model for the command line: made by a function of theirs, with weights on disk, in its layout."""
+"""The user's model for the command line: made by a function of theirs, with weights on disk, in its layout."""
 
 # ruff: noqa: PLC0415
 
@@ -28,8 +28,21 @@ def own_model(source: str) -> "nn.Module":
     return made.eval()
 
 
-def fill_weights(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:
-    """Give the model the weights on disk; a ValueError tells why they are not its own."""
+def with_weights(model: "nn.Module", path: Path, unsafe_pickle: bool) -> "nn.Module":
+    """The model with the weights on disk; a ValueError tells why they are not its own.
+
+    Those of a repaired model say how it was built: it is a copy of the model, with that front and that pooling.
+    """
+    from crest._repair.saving import built_as_saved, is_repaired
+
+    if path.suffix == ".safetensors" and is_repaired(path):
+        try:
+            return built_as_saved(path, model)[0]
+        except ValueError as error:
+            raise ValueError(
+                f"weights must be those of the model after its repair, got {str(path)!r}: {error}. If the repair had fronts of your own, "
+                "let the function of the model return crest.Repaired.load(folder, model, fronts={...}).model, without weights here"
+            ) from error
     try:
         model.load_state_dict(_weights(path, unsafe_pickle), strict=True)
     except RuntimeError as error:
@@ -37,6 +50,7 @@ def fill_weights(model: "nn.Module", path: Path, unsafe_pickle: bool) -> None:
         raise ValueError(
             f"weights must be those of the model, got others in {str(path)!r}: {words}"
         ) from error
+    return model
 
 
 def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
@@ -49,7 +63,7 @@ def _weights(path: Path, unsafe_pickle: bool) -> "dict[str, Tensor]":
     if path.suffix != ".safetensors":
         if not unsafe_pickle:
             raise ValueError(
-                f"weights must be .safetensors, got {str(path)!r}: a pickle can run code. Convert it where you trust it, "
+                f"weights must be .safetensors, got {str(path)!r}: a pickle can run code. If you trust it, convert it: "
                 "safetensors.torch.save_model(model, 'w.safetensors'), or pass --unsafe-pickle, which loads a state dict of tensors "
                 "and nothing else"
             )
@@ -107,12 +121,12 @@ class _OtherAnswerError(ValueError):
 def takes_channels_first(
     model: "nn.Module", x: "Tensor", mask: "Tensor | None" = None, said: bool | None = None
 ) -> bool:
-    """Whether the model takes (B, C, T): the layout in which it answers; the recordings' own if it takes both.
+    """Whether the model takes (B, C, T): the layout that it accepts; the recordings' own if it takes both.
 
     Args:
-        model: somebody's.
+        model: the user's.
         x: (B, T, C), a few windows.
-        mask: (B, T), where it is handed over.
+        mask: (B, T), if it is handed over.
         said: what its owner says; then only that is tried.
     """
     tried = {first: x.mT.contiguous() if first else x for first in (False, True) if said in (None, first)}
@@ -153,8 +167,8 @@ def _refusal(model: "nn.Module", inputs: "Tensor", mask: "Tensor | None") -> str
     if shape is None or len(shape) > 2:
         got = type(answer).__name__ if shape is None else tuple(shape)
         raise _OtherAnswerError(
-            f"model must return its answers (B,), (B, 1) or (B, K) in one tensor, got {got}: let its function return a module that "
-            "does, which calls this one"
+            f"model must return its predictions (B,), (B, 1) or (B, K) in one tensor, got {got}: let its function return a module "
+            "that calls this one and does so"
         )
     return None
 
@@ -164,22 +178,22 @@ def _line(error: Exception) -> str:
 
 
 def valid_steps_for(model: "nn.Module", lengths: "Tensor") -> "Tensor | None":
-    """The mask (N, T) of trajectories of these lengths, where they differ or the model must be given it; else None.
+    """The mask (N, T) of trajectories of these lengths, if they differ or the model needs it; else None.
 
     Raises:
         ValueError: The lengths differ, and the model takes neither lengths nor a mask.
     """
     import torch
 
-    from crest.strangers.signature import length_argument, needs_mask, takes_mask_by_name
+    from crest.strangers.signature import length_argument, length_beside_mask, needs_mask, takes_mask_by_name
 
     shortest, longest = int(lengths.min()), int(lengths.max())
     by_length = length_argument(model) is not None
     if shortest == longest and not by_length and not needs_mask(model):
         return None
-    if not by_length and not takes_mask_by_name(model):
+    if not by_length and not takes_mask_by_name(model) and length_beside_mask(model) is None:
         raise ValueError(
-            f"window must be given where recordings differ in length, here from {shortest} to {longest} samples: take the length "
+            f"window must be given if recordings differ in length, here from {shortest} to {longest} samples: take the length "
             f"that the model was trained on, {shortest} or less. Without it, the model's forward must take lengths or mask"
         )
     return torch.arange(longest) < lengths.unsqueeze(1)

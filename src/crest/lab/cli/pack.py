@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from crest.lab.runs.store import Store
 
 DO_SOME = "name another folder with --folder, or do runs first: crest run NAME"
-"""What to do where there is nothing to pack."""
+"""What to do if there is nothing to pack."""
 
 
 def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
@@ -25,8 +25,8 @@ def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
     folder
         Where the records are.
     output
-        Another folder that takes them in; nothing is removed from the first one then. Unless given, the folder itself, and
-        files whose records are packed are removed.
+        Another folder that takes the records; nothing is then removed from the first one. By default the folder itself, whose
+        packed files are removed.
     """
     from crest.lab.runs.pack import fold
     from crest.lab.runs.store import Store
@@ -59,7 +59,7 @@ def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
     )
     _say(
         folded.busy,
-        "runs that another process is at",
+        "runs that another process is doing",
         "their files stay beside their lines, so pack again later",
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from crest.lab.cli.console import TRIAL, console, print_json, words_aside
-from crest.lab.cli.output import require_output
+from crest.lab.cli.output import replaced_note, require_output
 from crest.lab.cli.runs import (
     ELSEWHERE,
     RESULTS,
@@ -48,14 +48,14 @@ def report(
     Parameters
     ----------
     names
-        Experiments of the catalog, or files of studies; the whole catalog unless given. `all` with files shows both on one page.
+        Experiments of the catalog, or files of studies. Default: the whole catalog. `all` with files shows both on one page.
     folder
         Where the records are.
     format
         html: one page that opens offline, and that a browser prints or saves as pictures; md: tables and verdicts. Default:
         by the ending of the output, else html.
     output
-        Where to write; outputs/report with the format's ending unless given, outputs/trial of a trial.
+        Where to write. Default: outputs/report with the format's ending, or outputs/trial for a trial.
     quick
         Report the trial that `crest run --quick` made. Its numbers mean nothing, so the report has no verdicts on them.
         `crest` recognises a folder that holds only trial runs.
@@ -91,6 +91,7 @@ def report(
     stem = "trial" if quick else "report"
     place = output or Path("outputs") / f"{stem}.{format}"
     place.parent.mkdir(parents=True, exist_ok=True)
+    replaced = replaced_note(place)
     if format == "md":
         formats.write_markdown(pieces, place)
     else:
@@ -108,7 +109,13 @@ def report(
     studies = [piece for piece, one in zip(pieces, chosen, strict=True) if one.called]
     if json:
         print_json(
-            {"report": place, "trial": quick, "claims": verdicts(pieces), "studies": tables_of(studies)}
+            {
+                "report": place,
+                "trial": quick,
+                "claims": verdicts(pieces),
+                "findings": {piece.name: piece.shown.headline for piece in studies},
+                "studies": tables_of(studies),
+            }
         )
     else:
         if len(own) < len(chosen):
@@ -116,7 +123,7 @@ def report(
         print_tables(studies)
     if quick:
         console.print(TRIAL)
-    console.print(f"Report: {place}", markup=False)
+    console.print(f"Report: {place}{replaced}", markup=False)
 
 
 def _format_of(format: Format | None, output: Path | None) -> Format:  # noqa: A002
@@ -156,10 +163,11 @@ def tables_of(studies: "Sequence[Piece]") -> dict[str, dict[str, list[dict[str, 
 
 
 def print_tables(studies: "Sequence[Piece]") -> None:
-    """The tables of studies, each under its name."""
+    """What studies found, and their tables, each under its name."""
     from rich.table import Table
 
     for piece in studies:
+        console.print(f"{piece.name}: {piece.shown.headline}", markup=False, soft_wrap=True)
         for table in piece.shown.tables:
             console.print(
                 f"{piece.name}, {table.name} ({piece.found} of {piece.declared} runs)", markup=False

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 RESULTS = Path("results")
 ExperimentName = Literal[
+    "field",
     "teaser", "main", "cross", "dynamics", "isolation", "budget", "direction", "adaptive", "readouts", "baselines",
-    "deletion", "theory", "splitting", "cwru", "regimes", "severe", "remedies", "audit", "vibration", "calibration",
+    "deletion", "theory", "splitting", "cwru", "regimes", "severe", "nearest", "remedies", "audit", "vibration", "calibration",
     "convergence", "constants", "all",
 ]  # fmt: skip
 """What the Tab key offers: the names of the catalog, which would take seconds to load."""
@@ -27,7 +28,7 @@ ELSEWHERE = (
     "name another folder with --folder, or work in a clone of the repository, whose folder results has the published "
     "records"
 )
-"""What to do where there are no records."""
+"""What to do if there are no records."""
 
 
 def require_experiments(names: Sequence[str]) -> None:
@@ -46,7 +47,7 @@ def require_experiments(names: Sequence[str]) -> None:
 
 
 def experiments(names: list[str], quick: bool) -> "list[Experiment]":
-    """The experiments of these names and the studies of these files, or the whole catalog; in their quick form if asked for."""
+    """The experiments of these names and the studies of these files, or the whole catalog; in their quick form if `quick`."""
     from crest.lab.evidence import experiments_of
     from crest.lab.evidence.study_file import study_of
     from crest.lab.study_keys import ENDING
@@ -72,14 +73,14 @@ def run_experiments(
     folder: Path = RESULTS,
     quick: bool = False,
 ) -> None:
-    """Do the runs of an experiment that are not there yet. Stop and start it as you like.
+    """Do the runs of an experiment that have no record yet. You can stop and start it at any time.
 
     Parameters
     ----------
     names
         Experiments of the catalog (`crest status` lists them), or all; or files of your own studies, such as my_study.toml.
     jobs
-        Processes at a time, one thread each; as many as cores unless given.
+        Processes at a time, one thread each. Default: one for each core.
     cluster
         Address of a Dask scheduler, such as tcp://host:8786, to run there instead of here.
     folder
@@ -92,11 +93,12 @@ def run_experiments(
             "names must hold an experiment, all, or the .toml file of a study: `crest status` lists experiments"
         )
     if cluster is not None and jobs is not None:
-        raise ValueError("jobs is for this machine: a cluster decides by itself how many run at a time")
+        raise ValueError("jobs is for this machine: a cluster decides how many run at a time")
     require_experiments(names)
 
     from crest.lab.cli.progress import progress
     from crest.lab.evidence.experiment import distinct
+    from crest.lab.runs.durations import TimeLeft, kept_seconds
     from crest.lab.runs.executors import ClusterExecutor, LocalExecutor
     from crest.lab.runs.store import Store
     from crest.lab.runs.sweep import sweep
@@ -111,8 +113,9 @@ def run_experiments(
     _silence_dask()
     if isinstance(executor, ClusterExecutor) and not executor.threads:
         errors.print(f"crest: waiting for a worker at {cluster}", markup=False)
+    left = TimeLeft(specs, kept_seconds(store), lambda: executor.slots)
     try:
-        with executor, progress(total=len(specs)) as listener:
+        with executor, progress(total=len(specs), left=left) as listener:
             outcome = sweep(specs, store, executor, listener=listener)
     except KeyboardInterrupt:
         there = sum(spec.id in store for spec in specs)
@@ -168,19 +171,19 @@ def status(
     quick: bool = False,
     json: bool = False,
 ) -> None:
-    """Say per experiment how many runs are done, missing and failed; name what failed.
+    """Show for each experiment how many runs are done, missing and failed, and how long the rest takes. Name what failed.
 
     Parameters
     ----------
     names
-        Experiments of the catalog, or files of studies; the whole catalog unless given.
+        Experiments of the catalog, or files of studies. Default: the whole catalog.
     folder
         Where the records are.
     quick
         Count the runs of the trial that `crest run --quick` makes.
         `crest` recognises a folder that holds only trial runs.
     json
-        Print the counts as JSON.
+        Print the counts as JSON, and the seconds left if kept records allow an estimate.
     """
     words_aside(json)
     require_experiments(names)
@@ -188,6 +191,9 @@ def status(
     from rich.table import Table
 
     from crest.lab.cli.progress import reason
+    from crest.lab.evidence.experiment import distinct
+    from crest.lab.runs.durations import TimeLeft, kept_seconds, time_in_words
+    from crest.lab.runs.executors import cores
     from crest.lab.runs.store import Store
 
     chosen = experiments(list(names), quick)
@@ -200,7 +206,7 @@ def status(
     there, failures = (set(), set()) if store is None else (store.ids(), store.failures())
     if not quick and holds_trial(chosen, there | failures):
         quick, chosen = True, experiments(list(names), quick=True)
-        console.print(f"{folder} has trial runs alone (--quick): they are shown", markup=False)
+        console.print(f"{folder} has only trial runs (--quick): they are shown", markup=False)
     rows: list[dict[str, str | int]] = []
     reasons: dict[str, str] = {}
     for experiment in chosen:
@@ -216,12 +222,29 @@ def status(
                 # A run that succeeds meanwhile takes its note away.
                 with contextlib.suppress(FileNotFoundError):
                     reasons[name] = reason(store.failure(name))
+    missing_runs = [spec for spec in distinct(chosen) if spec.id not in there]
+    seconds = TimeLeft(missing_runs, {} if store is None else kept_seconds(store), cores).seconds()
     if json:
-        print_json({"folder": folder, "trial": quick, "experiments": rows, "failures": reasons})
+        print_json(
+            {
+                "folder": folder,
+                "trial": quick,
+                "experiments": rows,
+                "failures": reasons,
+                "seconds_left": None if seconds is None else round(seconds),
+            }
+        )
         return
     table = Table(*rows[0], box=None, pad_edge=False)
     for row in rows:
         table.add_row(*map(str, row.values()))
     console.print(table)
+    if missing_runs and seconds is not None:
+        told = f"about {time_in_words(seconds)}, judged by kept records of similar runs, {cores()} at a time"
+        console.print(f"time left for {len(missing_runs)} runs: {told}", markup=False)
+    elif missing_runs:
+        console.print(
+            "time left: unknown, because some of these runs have no similar record yet", markup=False
+        )
     for name, why in reasons.items():
         console.print(f"failed: {folder / name}.error: {why}", markup=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App
 
 from crest.lab.cli.console import console, print_json, words_aside
-from crest.lab.cli.output import require_output
+from crest.lab.cli.output import replaced_note, require_output
 
 if TYPE_CHECKING:
     from crest.recordings import Splits
@@ -90,6 +90,7 @@ def show_system(
         console.print(split, markup=False)
     readers = _bearing_readers(splits) if system == "cwru" else _simulator_readers(system, splits)
     path.parent.mkdir(parents=True, exist_ok=True)
+    replaced = replaced_note(path)
     with whole_file(path) as file:
         system_figure(splits.train, rows).savefig(file, dpi=110, format=path.suffix[1:])
     if json:
@@ -99,7 +100,7 @@ def show_system(
     console.print("errors of simple readers; 1 is a guess")
     for name, of_id, of_ood in readers:
         console.print(f"{name}: error {of_id:.3f} ID, {of_ood:.3f} OOD", markup=False)
-    console.print(f"Picture: {path}", markup=False)
+    console.print(f"Picture: {path}{replaced}", markup=False)
 
 
 def _splits(system: str, regime: str, seed: int, folder: Path | None, path: Path) -> "Splits":

@@ -24,7 +24,7 @@ def verify_records(
     jobs: int | None = None,
     json: bool = False,
 ) -> None:
-    """Train some of the kept runs again and compare the results. The exit status is 1 where they differ.
+    """Train some of the kept runs again and compare the results. The exit status is 1 if they differ.
 
     Parameters
     ----------
@@ -44,6 +44,7 @@ def verify_records(
     from crest._base.arguments import require
     from crest.lab.cli.progress import progress
     from crest.lab.runs import verify as verifying
+    from crest.lab.runs.durations import TimeLeft, kept_seconds
     from crest.lab.runs.executors import LocalExecutor
     from crest.lab.runs.store import Store
 
@@ -51,7 +52,7 @@ def verify_records(
     # Before the records are read, which takes a while.
     require("sample", sample, "be a whole number, 1 or more")
     if cheapest and seed is not None:
-        raise ValueError(f"seed is for a random sample: with --cheapest nothing is drawn, got {seed}")
+        raise ValueError(f"seed is for a random sample: --cheapest draws none, got {seed}")
     if seed is not None:
         require("seed", seed, "be a whole number, 0 or more")
     if not folder.exists():
@@ -60,18 +61,19 @@ def verify_records(
     here, absent = verifying.with_data(verifying.readable(Store(folder)))
     _say_what_is_left_out(absent)
     if not here:
-        raise ValueError(f"no record of {folder} can be verified here: the data of all of them are missing")
+        raise ValueError(f"no record of {folder} can be verified here: their data are missing")
     drawn_by = None if cheapest else secrets.randbelow(2**32) if seed is None else seed
     if drawn_by is None:
         chosen = verifying.cheapest(here, sample)
-        how = "those that took the shortest"
+        how = "those that took the least time"
     else:
         chosen = verifying.drawn(here, sample, drawn_by)
         how = f"drawn with --seed {drawn_by}"
-    console.print(f"{len(chosen)} of {len(here)} runs are done again, {how}", markup=False)
+    console.print(f"{len(chosen)} of {len(here)} runs are done again: {how}", markup=False)
     # As in `crest run`: a command that is ended by a signal removes its temporary folder.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with executor, progress(total=len(chosen)) as listener:
+    left = TimeLeft([record.spec for record in chosen], kept_seconds(Store(folder)), lambda: executor.slots)
+    with executor, progress(total=len(chosen), left=left) as listener:
         checks = verifying.verify(chosen, executor, listener=listener)
     if json:
         print_json({"folder": folder, "seed": drawn_by, "runs": [_compared(check) for check in checks]})
@@ -82,9 +84,9 @@ def verify_records(
         verb = "does" if len(wrong) == 1 else "do"
         raise SystemExit(
             f"crest: {len(wrong)} of {len(checks)} runs {verb} not agree with the records in {folder}; what "
-            "counts as equal is in docs/choices.md#tolerance"
+            "counts as equal is in docs/evidence/choices.md#tolerance"
         )
-    console.print("All agree within the tolerance of docs/choices.md#tolerance.", markup=False)
+    console.print("All agree within the tolerance of docs/evidence/choices.md#tolerance.", markup=False)
 
 
 def _say_what_is_left_out(absent: dict[str, str]) -> None:
@@ -96,7 +98,7 @@ def _say_what_is_left_out(absent: dict[str, str]) -> None:
 
 
 def _compared(check: "Check") -> dict[str, object]:
-    """A run as a script reads it; `new` is null where the run failed."""
+    """A run as a script reads it; `new` is null if the run failed."""
     kept, new = (
         None if record is None else {"id_error": record.score.id, "ood_error": record.score.ood}
         for record in (check.kept, check.new)

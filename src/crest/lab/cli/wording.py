@@ -1,7 +1,7 @@
 """What went wrong in the words of the person at the terminal: options as they are typed, files as they are named.
 
 Functions behind a command refuse an argument by its Python name, `jobs must be ...`, and advise in Python, `id_by='recording'`.
-Whoever typed `--jobs` knows no argument `jobs`. So the one place that prints errors also turns the name, where a sentence
+The user who typed `--jobs` knows no argument `jobs`. So the one place that prints errors also turns the name, where a sentence
 begins with it, and every `name=value` into the spelling of the command's signature: `--jobs` and `--id-by recording` of an
 option, `NAME` of what has no option. Where a function behind a command has another name for the same thing, the signature
 says so with `Behind`. Errors in the file of a study are told in its own words: `id_by = "recording"`.
@@ -22,7 +22,8 @@ from cyclopts import CoercionError, CycloptsError, MissingArgumentError, Paramet
 # A call, as in `crest.HighPass("level", channels_first=True)`, is code to be copied. Advice stands in the middle of a
 # sentence that a module far from here words, so it is found by its form: `name=`, and a Python value behind it.
 _KEYWORD = re.compile(
-    r"[\w.]+\([^()]*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[['\w][^\]]*\]|[\w.]*\w)?", re.ASCII
+    r"[\w.]+\((?:[^()]|\([^()]*\))*\)|(?<![\w.])(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[['\w][^\]]*\]|\([^()]*\)|[\w.]*\w)?",
+    re.ASCII,
 )
 # What reads a signal file says behind these words what was wrong with the options there.
 _UNREADABLE = "cannot be read: "
@@ -32,7 +33,7 @@ _KINDS = {int: "a whole number", float: "a number"}
 _REASONS = {
     errno.EACCES: "you may not read or write it",
     errno.EPERM: "you may not read or write it",
-    errno.EROFS: "it is on a disk that can only be read",
+    errno.EROFS: "the disk is read-only",
     errno.ENOENT: "it does not exist",
     errno.EEXIST: "it is a file, and a folder is needed",
     errno.ENOTDIR: "it is under a file, and a folder is needed",
@@ -125,6 +126,8 @@ def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = 
         'gap must be smaller; use --id-by recording'
         >>> in_options_of(check, "time must be said: time=0 takes it for seconds, time=False for a channel")
         '--time must be said: --time 0 takes it for seconds, --no-time for a channel'
+        >>> in_options_of(check, 'declare it: time=("offset", "gain"), or crest.repair(model, time=("offset",))')
+        'declare it: --time offset gain, or crest.repair(model, time=("offset",))'
     """
     typed = spellings(command)
 
@@ -134,7 +137,7 @@ def in_options_of(command: Callable[..., Any], sentence: str, *, begins: bool = 
             return option
         if value is False:
             return f"--no-{option.removeprefix('--')}"
-        return f"{option} {shlex.join(map(str, value if isinstance(value, list) else [value]))}"
+        return f"{option} {shlex.join(map(str, value if isinstance(value, list | tuple) else [value]))}"
 
     before, _, last = sentence.rpartition(_UNREADABLE)
     if before:

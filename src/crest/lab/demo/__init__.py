@@ -1,6 +1,6 @@
-"""`crest demo`: somebody's network on recordings of a gear drive, audited, repaired, and audited again."""
+"""`crest demo`: an ordinary network on recordings of an impact oscillator, repaired, and audited before and after."""
 
-from crest.lab.demo.network import GearCnn, train
+from crest.lab.demo.network import StridedCnn, train
 from crest.lab.demo.recordings import DemoData, read_recordings, write_recordings
 from crest.lab.demo.steps import DEMO, QUICK_DEMO, DemoFolder, DemoSettings
 
@@ -10,7 +10,7 @@ __all__ = [
     "DemoData",
     "DemoFolder",
     "DemoSettings",
-    "GearCnn",
+    "StridedCnn",
     "read_recordings",
     "train",
     "write_recordings",

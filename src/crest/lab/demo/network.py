@@ -1,6 +1,6 @@
 """A network and a training loop as people write them; nothing here knows of crest."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor, nn
@@ -8,15 +8,15 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import OneCycleLR
 
-LEARNING_RATE = 1e-2  # our choice: docs/choices.md#demo
+LEARNING_RATE = 1e-2  # our choice: docs/evidence/choices.md#demo
 
 
-class GearCnn(nn.Module):
+class StridedCnn(nn.Module):
     """A convolutional network with strides, batch normalisation and an average over time: (B, C, T) -> (B, 1).
 
     Example:
         >>> import torch
-        >>> GearCnn(3)(torch.randn(2, 3, 512)).shape
+        >>> StridedCnn(3)(torch.randn(2, 3, 512)).shape
         torch.Size([2, 1])
     """
 
@@ -37,34 +37,27 @@ class GearCnn(nn.Module):
         self.head = nn.Linear(32, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """One answer for each trajectory."""
-        answer: Tensor = self.head(self.pool(self.encoder(x)).flatten(1))
-        return answer
+        """One prediction for each trajectory."""
+        predictions: Tensor = self.head(self.pool(self.encoder(x)).flatten(1))
+        return predictions
 
 
 @runtime_checkable
 class Batches(Protocol):
-    """What a `DataLoader` gives: (inputs, targets), as many times as they are asked for."""
+    """What a `DataLoader` gives: (inputs, targets), as often as they are read."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
     def __len__(self) -> int: ...
 
 
-def train(
-    model: nn.Module,
-    batches: Batches,
-    *,
-    epochs: int,
-    after_epoch: Callable[[], object] | None = None,
-) -> None:
+def train(model: nn.Module, batches: Batches, *, epochs: int) -> None:
     """An ordinary training from the start: weights drawn anew, AdamW, one cycle of the learning rate.
 
     Args:
         model: trained in place.
         batches: (inputs, targets), read once in each epoch.
         epochs: how many.
-        after_epoch: called after each.
     """
     for part in model.modules():
         if isinstance(part, nn.Conv1d | nn.Linear | nn.BatchNorm1d):
@@ -79,5 +72,3 @@ def train(
             clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             cycle.step()
-        if after_epoch is not None:
-            after_epoch()

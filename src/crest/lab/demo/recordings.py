@@ -1,4 +1,4 @@
-"""The demo's recordings: SG-Drive written to files and a table, and read back as anybody's are."""
+"""The demo's recordings: simulated, written to files and a table, and read back as your own would be."""
 
 import csv
 import io
@@ -23,13 +23,13 @@ def write_recordings(folder: Path, splits: Splits) -> Path:
     A folder that has a table is complete.
 
     Args:
-        folder: made where it is missing.
+        folder: made if it is missing.
         splits: what to write: as in training, held out, and at the changed operating condition.
     """
     (folder / "signals").mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["file", "severity", "set", "speed", "events"])
+    rows.writerow(["file", "stiffness", "set", "drive", "events"])
     for name, part in ((_TRAINING, splits.train), (_HELD_OUT, splits.id), (_FIELD, splits.ood)):
         for number in range(len(part)):
             file = f"{name.replace(' ', '_')}_{number:04d}.npy"
@@ -42,7 +42,7 @@ def write_recordings(folder: Path, splits: Splits) -> Path:
 
 
 def _known(part: Trajectories, number: int) -> tuple[str, str]:
-    """The cells for the cue and the events, empty where nobody knows them."""
+    """The cells for the cue and the events, empty if they are not known."""
     cue = "" if part.proxy is None else f"{part.proxy[number]:.6g}"
     return cue, "" if part.events is None else intervals(part.events[number])
 
@@ -65,14 +65,14 @@ class DemoData(NamedTuple):
     held_out: tuple[Tensor, Tensor]
     """Further units under the conditions of training."""
     field: tuple[Tensor, Tensor]
-    """Units whose speed no longer goes with their severity: shown, never used to choose."""
+    """Units whose drive no longer follows the stiffness: shown, never used to choose."""
     events: Tensor | None
     """(N, T) of the units held out; no training and no choice sees them."""
     channels: tuple[str, ...]
 
 
 def read_recordings(table: Path, *, steps: int, sample_rate: float, channels: tuple[str, ...]) -> DemoData:
-    """What the table lists, through the door for anybody's recordings.
+    """What the table lists, through the door for your own recordings.
 
     Args:
         table: of `write_recordings`.
@@ -86,7 +86,7 @@ def read_recordings(table: Path, *, steps: int, sample_rate: float, channels: tu
         window=steps,
         sample_rate=sample_rate,
         channels=list(channels),
-        label="severity",
+        label="stiffness",
         condition="set",
         events="events",
     )

@@ -9,7 +9,9 @@ from crest.lab.encoders.cnn import CnnEncoder
 from crest.lab.encoders.gru import GruEncoder
 from crest.lab.encoders.local import LocalEncoder
 from crest.lab.encoders.own import OWN, OwnEncoder, require_own
+from crest.lab.encoders.patch import PatchEncoder
 from crest.lab.encoders.pointwise import PointwiseEncoder
+from crest.lab.encoders.residual import ResidualEncoder
 
 ENCODERS: dict[str, type[Encoder]] = {
     "pointwise": PointwiseEncoder,
@@ -17,11 +19,13 @@ ENCODERS: dict[str, type[Encoder]] = {
     "gru": GruEncoder,
     "attention": AttentionEncoder,
     "cnn": CnnEncoder,
+    "residual": ResidualEncoder,
+    "patch": PatchEncoder,
 }
 """Encoders by name."""
 
 OWN_ENCODERS: dict[str, type[Encoder]] = {OWN: OwnEncoder}
-"""Encoders that are somebody's own code, by name."""
+"""Encoders that are the user's own code, by name."""
 
 
 def make_encoder(name: str, channels: int, **options: Any) -> Encoder:
@@ -47,7 +51,9 @@ __all__ = [
     "GruEncoder",
     "LocalEncoder",
     "OwnEncoder",
+    "PatchEncoder",
     "PointwiseEncoder",
+    "ResidualEncoder",
     "make_encoder",
     "require_own",
 ]

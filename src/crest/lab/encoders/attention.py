@@ -47,7 +47,7 @@ class AttentionEncoder(Encoder):
         torch.Size([2, 10, 32])
     """
 
-    # our choice: docs/choices.md#encoders
+    # our choice: docs/evidence/choices.md#encoders
     def __init__(
         self,
         channels: int,

@@ -1,4 +1,4 @@
-"""The contract of every encoder: signals (B, T, C) -> step features (B, S, D); S is T where there is no stride."""
+"""The contract of every encoder: signals (B, T, C) -> step features (B, S, D); S is T if there is no stride."""
 
 import abc
 from typing import ClassVar
@@ -11,7 +11,7 @@ from crest._base.arrays import Signals, StridedFeatures
 WIDTH = 32
 """Feature channels D of every encoder, so that readouts and heads are the same size everywhere.
 
-Our choice: docs/choices.md#encoders
+Our choice: docs/evidence/choices.md#encoders
 """
 
 

@@ -20,7 +20,7 @@ class CnnEncoder(Encoder):
 
     stride = 4
 
-    # our choice: docs/choices.md#encoders
+    # our choice: docs/evidence/choices.md#encoders
     def __init__(self, channels: int, width: int = WIDTH, *, first: int = 32, second: int = 64) -> None:
         super().__init__(channels, width, first=first, second=second)
         self.layers = nn.Sequential(

@@ -15,7 +15,7 @@ class LocalEncoder(Encoder):
         torch.Size([2, 10, 32])
     """
 
-    # our choice: docs/choices.md#encoders
+    # our choice: docs/evidence/choices.md#encoders
     def __init__(self, channels: int, width: int = WIDTH, *, hidden: int = 32, kernel: int = 9) -> None:
         super().__init__(channels, width, hidden=hidden, kernel=kernel)
         if kernel % 2 == 0:

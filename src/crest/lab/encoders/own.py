@@ -1,4 +1,4 @@
-"""An encoder from somebody's own code: whatever their function makes, from (B, T, C) to (B, S, D)."""
+"""An encoder from the user's own code: whatever its function makes, from (B, T, C) to (B, S, D)."""
 
 import contextlib
 import inspect
@@ -19,14 +19,14 @@ OWN = "own"
 
 
 class OwnEncoder(Encoder):
-    """The module that a function of somebody's own makes for a number of channels.
+    """The module that a function of your own makes for a number of channels.
 
     Its width and its stride are found by a trial: zeros of the length of the windows go through it.
 
     Args:
         channels: number of input channels C; the function is called with it.
         factory: file.py:function or package.module:function.
-        place: the Python file that it is in. Where it lies is no part of a run's name.
+        place: the Python file that it is in. Its place is no part of a run's name.
         content: what the file holds, as `OwnCode.content` names it. Another content is refused.
         steps: T of the windows.
     """
@@ -41,7 +41,7 @@ class OwnEncoder(Encoder):
             raise ValueError(f"encoder {factory} must be in a file that exists here, got {place!r}")
         if code.content() != content:
             raise ValueError(
-                f"encoder {factory} must be as it was when the run was named: {place!r} was edited since, so start it again"
+                f"encoder {factory} must be as it was when the run was named: {place!r} was edited since. Start the run again"
             )
         make = own_function("encoder", code)
         _require_channels(factory, make)
@@ -67,7 +67,7 @@ def require_own(options: Mapping[str, Any]) -> None:
     """
     for name in ("factory", "place", "content"):
         if not isinstance(options.get(name), str) or not options[name]:
-            raise ValueError(f"{name} must be given for an encoder of one's own, got {options.get(name)!r}")
+            raise ValueError(f"{name} must be given for an encoder of your own, got {options.get(name)!r}")
     require("steps", options.get("steps"), "be a whole number, 1 or more")
 
 
@@ -75,7 +75,7 @@ def _require_channels(factory: str, make: Callable[..., Any]) -> None:
     """Raise a ValueError unless the function can be called with one argument."""
     try:
         signature = inspect.signature(make)
-    except (TypeError, ValueError):  # of some built in C, nobody knows it
+    except (TypeError, ValueError):  # some functions built in C have no known signature
         return
     try:
         signature.bind(1)
@@ -120,8 +120,8 @@ def _trial(factory: str, made: nn.Module, steps: int, channels: int) -> tuple[Te
 
 
 def _takes(made: nn.Module, shape: tuple[int, int, int]) -> Tensor | None:
-    """What the encoder gives for signals of this shape; None where it takes them not."""
-    # Anything may be raised by somebody's own code, and to fail here is no fault of it.
+    """What the encoder gives for signals of this shape; None if the encoder rejects this shape."""
+    # The user's code may raise anything, and it may fail here without being wrong.
     with contextlib.suppress(Exception):
         found = made(torch.zeros(shape))
         return found if isinstance(found, Tensor) else None

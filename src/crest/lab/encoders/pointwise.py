@@ -20,7 +20,7 @@ class PointwiseEncoder(Encoder):
 
     per_step: ClassVar[bool] = True
 
-    # our choice: docs/choices.md#encoders
+    # our choice: docs/evidence/choices.md#encoders
     def __init__(self, channels: int, width: int = WIDTH, *, hidden: int = 64) -> None:
         super().__init__(channels, width, hidden=hidden)
         self.layers = nn.Sequential(FewChannelLinear(channels, hidden), nn.GELU(), nn.Linear(hidden, width))

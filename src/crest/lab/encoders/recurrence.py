@@ -18,7 +18,7 @@ _WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
 class CompiledGru(nn.GRU):
-    """One layer of `torch.nn.GRU`, forward in time and batch first, from a state of zero: same weights, same answer up to rounding.
+    """One layer of `torch.nn.GRU`, forward in time and batch first, from a state of zero: same weights, same states up to rounding.
 
     In float32 on a CPU its steps are compiled; they have no second derivative. Elsewhere, under autocast, in exported graphs, under
     `torch.func` and with `crest.readouts.fast.backend("torch")` PyTorch's own run.
@@ -49,7 +49,7 @@ class _States(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Step by step; the gates are kept for the way back, where there is one."""
+        """Step by step; the gates are kept for the way back, if there is one."""
         steps, batch, _ = inputs.shape
         width = weight.shape[1]
         states = inputs.new_empty(steps, batch, width)
@@ -67,10 +67,10 @@ class _States(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Gradients of what the inputs give, of the weight and of the bias."""
-        # PyTorch's own guard is silent where the gradient that comes in is a constant.
+        # PyTorch's own guard is silent if the gradient that comes in is a constant.
         if torch.is_grad_enabled():
             raise RuntimeError(
-                "the compiled GRU has no second derivative: a graph of its gradients was asked for"
+                "the compiled GRU has no second derivative: a graph of its gradients was requested"
             )
         weight, states, gates = ctx.saved_tensors
         to_inputs = gates.new_empty(*gates.shape[:2], len(weight))

@@ -14,8 +14,10 @@ from crest.lab.evidence.deletion import DELETION_EXPERIMENT
 from crest.lab.evidence.direction import DIRECTION_EXPERIMENT
 from crest.lab.evidence.dynamics import DYNAMICS_EXPERIMENT
 from crest.lab.evidence.experiment import Experiment
+from crest.lab.evidence.field import FIELD_EXPERIMENT
 from crest.lab.evidence.isolation import ISOLATION_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
+from crest.lab.evidence.nearest import NEAREST_EXPERIMENT
 from crest.lab.evidence.readouts import READOUTS_EXPERIMENT
 from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
 from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT
@@ -28,6 +30,7 @@ from crest.lab.evidence.vibration import VIBRATION_EXPERIMENT
 CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
+        FIELD_EXPERIMENT,
         TEASER_EXPERIMENT,
         MAIN_EXPERIMENT,
         CROSS_EXPERIMENT,
@@ -44,6 +47,7 @@ CATALOG: dict[str, Experiment] = {
         CWRU_EXPERIMENT,
         REGIMES_EXPERIMENT,
         SEVERE_EXPERIMENT,
+        NEAREST_EXPERIMENT,
         REMEDIES_EXPERIMENT,
         AUDIT_EXPERIMENT,
         VIBRATION_EXPERIMENT,

@@ -15,7 +15,7 @@ from crest.lab.evidence.names import named
 from crest.lab.evidence.shown import BEYOND, Claim, Table
 from crest.lab.runs.record import Record
 
-# our choice: docs/choices.md#audit-answers
+# our choice: docs/evidence/choices.md#audit-answers
 _AS_WELL = 0.1
 _DRAWS = 300
 
@@ -96,7 +96,7 @@ def attributed(found: Found) -> dict[str, list[Record]]:
 
 
 def _rank(order: _Order, records: Sequence[Record]) -> float:
-    """Rank correlation; 0 where one of them does not vary, which orders nothing."""
+    """Rank correlation; 0 if one of them does not vary, which orders nothing."""
     said, ood = [order.of(record) for record in records], [record.score.ood for record in records]
     return float(spearmanr(said, ood).statistic) if len(set(said)) > 1 and len(set(ood)) > 1 else 0.0
 
@@ -156,7 +156,7 @@ def _gap_interval(ours: _Order, other: _Order, records: Sequence[Record]) -> tup
 
 
 def _ranks_agree(first: Array, second: Array) -> Array:
-    """Rank correlation of each row; 0 where one does not vary."""
+    """Rank correlation of each row; 0 if one does not vary."""
     ranks = [rankdata(values, axis=1) for values in (first, second)]
     one, two = (values - values.mean(1, keepdims=True) for values in ranks)
     scale = np.sqrt((one**2).sum(1) * (two**2).sum(1))

@@ -31,7 +31,7 @@ from crest.lab.evidence.thresholds import ClearCase, threshold_table
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
 
-# our choice: docs/choices.md#audit-answers
+# our choice: docs/evidence/choices.md#audit-answers
 _HOLDS = 0.25
 _BREAKS = 0.5
 
@@ -71,12 +71,12 @@ class AuditedModel:
 
     @property
     def added(self) -> float:
-        """The error that the change of the operating condition adds, in deviations of the label."""
+        """The error that the change of the operating condition adds, in standard deviations of the label."""
         return math.sqrt(max(self.outcome.ood**2 - self.outcome.id**2, 0.0))
 
     @property
     def answer(self) -> AuditVerdict:
-        """What its errors say that it reads, where that is clear."""
+        """What its errors say that it reads, if that is clear."""
         return "events" if self.added <= _HOLDS else "background" if self.added >= _BREAKS else "unclear"
 
 
@@ -135,7 +135,7 @@ def _verdict_table(name: str, caption: str, everywhere: Mapping[RemedyPlace, lis
     return Table(
         name=name,
         caption=f"{caption} Each cell: how many of them the audit says read the events / it finds unclear / read the "
-        f"background. A model holds where the change adds at most {_HOLDS:g} deviations of the label to its error, and breaks "
+        f"background. A model holds if the change adds at most {_HOLDS:g} standard deviations of the label to its error, and breaks "
         f"from {_BREAKS:g} on.",
         header=("system, encoder", "models", "those that hold", "between", "those that break"),
         rows=tuple(rows),
@@ -162,7 +162,7 @@ def _chart(models: Sequence[AuditedModel]) -> Chart:
         panels.append(
             Panel(
                 title=named(system),
-                x_label="moved by offset, drift and tones, in deviations",
+                x_label="moved by offset, drift and tones, in standard deviations",
                 y_label="error that the change adds",
                 series=tuple(series),
                 marks=(
@@ -340,7 +340,7 @@ def _show(found: Found) -> Shown:
 
 AUDIT_EXPERIMENT = Experiment(
     name="audit",
-    evidence="Beyond the paper: docs/audit.md",
+    evidence="Beyond the paper: docs/user/audit.md",
     summary="Is the verdict on a trained model right, and would attributions have told the same?",
     show=_show,
     runs=(

@@ -18,7 +18,7 @@ from crest.theory import budget_risk
 
 BUDGETS = (0.005, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5)
 # A peak has five steps, so nothing smaller than the first budget is there: a second grid, of peaks that are not widened, goes down to one
-# step. our choice: docs/choices.md#one-step
+# step. our choice: docs/evidence/choices.md#one-step
 NARROW_BUDGETS = (1 / STEPS, *BUDGETS)
 _NEAR = 0.10
 """How near to the lowest error counts as the bottom of the U."""
@@ -185,6 +185,7 @@ def _claims(found: Found, system: str) -> tuple[Claim, ...]:
             partly=mine <= 1.5 * lowest,
             bar="at most 1.10 times",
             seeds=len(own),
+            brief=f"{mine / lowest:.2f} times the lowest",
         ),
     )
 

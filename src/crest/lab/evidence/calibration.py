@@ -86,7 +86,7 @@ def _show(found: Found) -> Shown:
 
 CALIBRATION_EXPERIMENT = Experiment(
     name="calibration",
-    evidence="Beyond the paper: docs/choices.md",
+    evidence="Beyond the paper: docs/evidence/choices.md",
     summary="Which limit of the audit parts models that hold from models that break, on the development seed?",
     show=_show,
     runs=tuple(spec for place in DEVELOPMENT_PLACES for spec in place.runs()),

@@ -28,7 +28,7 @@ _PLACES = tuple(
     for encoder in ("pointwise", "gru")
     for system in HEADLINE_SYSTEMS
 )
-# Both were named before these runs; of the signals' budget some ID errors on these seeds were known. our choice: docs/choices.md#budget-again
+# Both were named before these runs; of the signals' budget some ID errors on these seeds were known. our choice: docs/evidence/choices.md#budget-again
 _LOWER = -0.05
 """So much lower an ID error is a reason to change a constant."""
 _SHARE = 0.02
@@ -75,7 +75,7 @@ _FIRST = _Round(
     known="Some ID errors with the signals' budget were known before the rule. ",
 )
 # Two seeds cannot tell a setting from one model that learnt badly. Named before these runs: of what passed, the setting with the lowest
-# ID error here becomes the default if it passes here too. What came of it, and why not all of it: docs/choices.md#budget-again
+# ID error here becomes the default if it passes here too. What came of it, and why not all of it: docs/evidence/choices.md#budget-again
 _AGAIN = _Round(
     name="constants_again",
     claim=Claim(
@@ -204,7 +204,7 @@ def _show(found: Found) -> Shown:
 
 CONSTANTS_EXPERIMENT = Experiment(
     name="constants",
-    evidence="docs/choices.md, range of the budget",
+    evidence="docs/evidence/choices.md, range of the budget",
     summary="Would another budget have been chosen without a look at any OOD error?",
     show=_show,
     runs=tuple(spec for one in _ROUNDS for spec in one.runs),

@@ -61,7 +61,7 @@ def _usual(found: Found) -> list[Record]:
 
 
 def _longer(found: Found, record: Record) -> Record | None:
-    """The same run with twice as many epochs, where there is one."""
+    """The same run with twice as many epochs, if there is one."""
     spec = record.spec
     schedule = dataclasses.replace(spec.training, epochs=2 * spec.training.epochs)
     runs = found.of(system=spec.system, encoder=spec.encoder, readout=spec.readout, schedule=schedule)
@@ -135,7 +135,7 @@ _SIGNALS_RUNS = grid([{"observe_every": 4}, _LONGER], **_HERE, readout="crest", 
 
 CONVERGENCE_EXPERIMENT = Experiment(
     name="convergence",
-    evidence="docs/choices.md, schedules",
+    evidence="docs/evidence/choices.md, schedules",
     summary="Has every readout converged by the end of its encoder's schedule?",
     show=_show,
     runs=(*_RUNS, *_SIGNALS_RUNS),

@@ -3,6 +3,7 @@
 import functools
 import statistics
 
+from crest.lab.evidence.compare import percent
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.grouped import RECORD_COLUMNS, by_readout, by_system, grouped_table
 from crest.lab.evidence.names import named
@@ -32,7 +33,7 @@ def _errors(records: list[Record], source: str) -> tuple[list[float], list[float
 
 
 def harm(records: list[Record], source: str, at: float = _AT) -> float:
-    """How much the ID error grows when this share of the steps is deleted, or all events where they are the source."""
+    """How much the ID error grows when this share of the steps is deleted, or all events if they are the source."""
     shares, errors = _errors(records, source)
     place = (
         len(shares) - 1 if source == "events" else min(range(len(shares)), key=lambda k: abs(shares[k] - at))
@@ -91,6 +92,7 @@ def deletion_claims(found: Found, system: str, form: str) -> tuple[Claim, Claim]
             partly=enough and ours >= _TIMES / 2 * theirs,
             bar="five times as much, and more than random steps; in part, half as many times",
             seeds=len(crest),
+            brief=f"{ours:.2f} against {theirs:.2f}",
         ),
         spare.judged(
             f"error rises by less than a quarter on {spared} of {len(growths)} seeds, in the median by "
@@ -99,6 +101,7 @@ def deletion_claims(found: Found, system: str, form: str) -> tuple[Claim, Claim]
             partly=max(growths) < 2 * _FREE,
             bar="less than a quarter on every seed; in part, less than a half",
             seeds=len(crest),
+            brief=f"{percent(statistics.median(growths))} (CREST {percent(statistics.median(map(_growth, crest)))})",
         ),
     )
 

@@ -38,6 +38,7 @@ def _claim(found: Found, system: str) -> Claim:
         partly=place == 2 and result.lower == result.seeds,
         bar="the highest OOD error of all readouts; in part, the second highest",
         test=result,
+        brief=f"place {place} from the worst of {len(order)}",
     )
 
 

@@ -68,6 +68,7 @@ def course_claim(form: str, course: Course) -> Claim:
         partly=early and peak - last >= (peak - course.chance) / 2,
         bar="the peak is above chance and in the first half, and the end below chance; in part, half of the way down to it",
         seeds=course.seeds,
+        brief=f"peak {peak:.2f}, end {last:.2f}, chance {course.chance:.2f}",
     )
 
 

@@ -54,7 +54,7 @@ class Found:
         ]
 
     def part(self, runs: Iterable[RunSpec]) -> "Found":
-        """Of what was found, these runs alone: where an experiment has several settings that share fields."""
+        """Of what was found, only these runs: for an experiment with several settings that share fields."""
         return Found(runs, self.records, self.studies)
 
     def count(self, **fields: Any) -> Number:
@@ -80,8 +80,8 @@ class Experiment:
         runs: the specs; two experiments may share some.
         studies: what it computes without training.
         trial: whether the runs are those of a trial, whose numbers mean nothing.
-        called: what `crest run` is told where that is not the name: the file of a study of one's own.
-        check: called before anything is trained; it raises where that would be in vain, and returns what is worth saying.
+        called: what `crest run` is told if that is not the name: the file of a study.
+        check: called before anything is trained; it raises if training would be in vain, and returns what is worth saying.
     """
 
     name: str

@@ -46,7 +46,7 @@ CONTEST_COLUMNS: TableColumns = {
 
 
 def by_readout(found: Found, readouts: Sequence[str] = FORMS, **fields: Any) -> dict[str, list[Record]]:
-    """The records with these fields, by readout; empty lists where there are none."""
+    """The records with these fields, by readout; empty lists if there are none."""
     return {readout: found.of(**fields, readout=readout) for readout in readouts}
 
 
@@ -78,7 +78,7 @@ def grouped_table(
         header: headings of the words, then of the cells.
         groups: by their words; keys of systems and readouts are written out. None has a dash in every cell.
         columns: the cell of a group under a heading.
-        extra: cells that depend on more than their group, by heading and words; empty where there is none.
+        extra: cells that depend on more than their group, by heading and words; empty if there is none.
         starred: groups whose name gets a star.
 
     Example:
@@ -109,7 +109,7 @@ def mean_series(
     look: SeriesLook = "bars",
     hover: Sequence[str] | None = None,
 ) -> Series:
-    """The mean of each group of values, its deviation as a whisker, how many they are; bars unless told otherwise.
+    """The mean of each group of values, its standard deviation as a whisker, how many they are; bars by default.
 
     Example:
         >>> mean_series("OOD", {"mean": [1.0, 3.0], "CREST": [1.0]}, "ood").y

@@ -8,13 +8,22 @@ READOUT_NAMES = {
     "event_window": "event window",
 }
 """Readouts whose key says too little."""
-SYSTEM_NAMES = {"gear": "SG-Drive", "impact": "Impact", "cwru": "CWRU", "hitsm": "HIT-SM"}
+SYSTEM_NAMES = {
+    "gear": "SG-Drive",
+    "impact": "Impact",
+    "cwru": "CWRU",
+    "hitsm": "HIT-SM",
+    "mitbih": "MIT-BIH",
+    "sisfall": "SisFall",
+}
 ENCODER_NAMES = {
     "pointwise": "pointwise",
     "local": "convolution",
     "gru": "GRU",
     "attention": "Transformer",
     "cnn": "CNN",
+    "residual": "residual CNN",
+    "patch": "patch Transformer",
 }
 
 

@@ -16,7 +16,7 @@ _Duels: TypeAlias = Mapping[str, Mapping[str, Contest | None]]
 """CREST against attention, by system and regime; None while runs are missing."""
 
 # Half of the training trajectories: thirty-three settings must not cost more than the headline.
-# our choice: docs/choices.md#evidence
+# our choice: docs/evidence/choices.md#evidence
 _SIZES = Sizes(train=512)
 _STRENGTHS = ("weak_cue", "default", "perfect_cue")
 _NOISES = ("clear_cue", "default", "noisy_cue")

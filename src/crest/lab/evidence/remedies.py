@@ -30,7 +30,8 @@ from crest.lab.evidence.remedy_runs import (
     outcomes,
     seed_by_seed,
 )
-from crest.lab.evidence.shown import BEYOND, Chart, Claim, Panel, Series, Shown, Table
+from crest.lab.evidence.settings import HEADLINE_SYSTEMS
+from crest.lab.evidence.shown import BEYOND, Chart, Claim, Help, Panel, Series, Shown, Table
 from crest.lab.evidence.stats import Spread
 
 _PREDICTS = Claim(
@@ -154,6 +155,22 @@ def _prediction(claim: Claim, everywhere: Mapping[RemedyPlace, RemedyModels], ex
     )
 
 
+def _help(pick: Picked) -> Help:
+    """Plain attention, the expert's filter, and what the rule picks in a place."""
+    return Help(
+        place=pick.place.name,
+        real=(real := pick.place.system not in HEADLINE_SYSTEMS),
+        first=pick.place.encoder == "cnn" or (pick.place in TEN_PLACES and pick.place.encoder == "pointwise"),
+        tied=not real,
+        unit="standard deviations",
+        plain=pick.means[PLAIN].ood,
+        expert=pick.means["high-pass"].ood,
+        expert_is="high-pass",
+        repaired=pick.means[pick.name].ood,
+        pick=pick.chosen or "cannot tell: as it is",
+    )
+
+
 def _show(found: Found) -> Shown:
     ten = {place: models for place in TEN_PLACES if (models := outcomes(found, place))}
     others = {
@@ -207,18 +224,19 @@ def _show(found: Found) -> Shown:
         )
         if complete
         else (*PICK_CLAIMS, _PREDICTS, _SPECTRA_PREDICT),
+        helps=tuple(_help(pick) for pick in picks.values()),
         notes=(
             "The rule sees errors on exchanged signals of ID data, which need no label from the field; OOD errors stand here to judge it.",
-            "Picks are on the seeds that were measured with nuisances exchanged; where none was yet, spectra of backgrounds take their place.",
-            "Where the rule cannot tell, the model counts as left as it is.",
-            "Earlier versions had other rules; docs/choices.md says what those picked and why this one took their place.",
+            "Picks are on the seeds that were measured with nuisances exchanged; if none was yet, spectra of backgrounds take their place.",
+            "If the rule cannot tell, the model counts as left as it is.",
+            "Earlier versions had other rules; docs/evidence/choices.md says what those picked and why this one took their place.",
         ),
     )
 
 
 REMEDIES_EXPERIMENT = Experiment(
     name="remedies",
-    evidence="Beyond the paper: docs/remedies.md",
+    evidence="Beyond the paper: docs/user/helps.md",
     summary="What helps a CNN, a GRU or a Transformer, and can one tell without field labels?",
     show=_show,
     runs=seed_by_seed((*TEN_PLACES, *HARD_PLACES, *BEARING_PLACES)),

@@ -37,18 +37,18 @@ PICK_CLAIMS = (_NEVER_WORSE, _BETTER, _NEAR_BEST, _HALVES)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Picked:
-    """What the rule picks in a place, beside what nobody knows without field labels."""
+    """What the rule picks in a place, beside what only field labels can tell."""
 
     place: RemedyPlace
     means: Mapping[str, ModelOutcome]
     chosen: str | None
-    """None where the rule cannot tell."""
+    """None if the rule cannot tell."""
     seeds: int
     """Over how many the means go."""
 
     @property
     def name(self) -> str:
-        """The pick; where the rule cannot tell, the model stays as it is."""
+        """The pick. If the rule cannot tell, the model stays as it is."""
         return self.chosen or PLAIN
 
     @property

@@ -12,7 +12,7 @@ from crest.exchange.settings import ExchangeSettings
 from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.experiment import Found
 from crest.lab.evidence.names import ENCODER_NAMES, named
-from crest.lab.evidence.settings import DEVELOPMENT_SEED, FIVE, HEADLINE_SYSTEMS, THREE
+from crest.lab.evidence.settings import DEVELOPMENT_SEED, FIVE, HEADLINE_SYSTEMS, SIMULATED_ENCODERS, THREE
 from crest.lab.remedies import run_fields
 from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.spec import RunSpec
@@ -21,9 +21,9 @@ from crest.lab.training import SCHEDULES
 from crest.remedies import CONTROL, REMEDIES
 
 # Half of the training trajectories: some four hundred models must not take more than an evening.
-# our choice: docs/choices.md#evidence
+# our choice: docs/evidence/choices.md#evidence
 _SIZES = Sizes(train=512)
-# As many updates from half of the trajectories. our choice: docs/choices.md#evidence
+# As many updates from half of the trajectories. our choice: docs/evidence/choices.md#evidence
 _TRANSFORMER = dataclasses.replace(SCHEDULES["attention"], batch=16)
 _AS_MEASURED = ExchangeSettings()
 PLAIN = "attention"
@@ -100,9 +100,9 @@ TEN_PLACES = tuple(
         attributed=True,
     )
     for system in HEADLINE_SYSTEMS
-    for encoder in ENCODER_NAMES
+    for encoder in SIMULATED_ENCODERS
 )
-"""Both simulators with every encoder: five seeds where a run is cheap."""
+"""Both simulators with every encoder: five seeds if a run is cheap."""
 DEVELOPMENT_PLACES = tuple(
     dataclasses.replace(place, seeds=range(DEVELOPMENT_SEED, DEVELOPMENT_SEED + 1), attributed=False)
     for place in TEN_PLACES
@@ -137,7 +137,7 @@ class ModelOutcome:
     ood: float
     shares: Shares
     spectral: Shares | None = None
-    """The same with spectra alone exchanged; None where that was not measured."""
+    """The same with spectra alone exchanged; None if that was not measured."""
 
 
 RemedyModels: TypeAlias = Mapping[str, Mapping[int, ModelOutcome]]
@@ -248,7 +248,7 @@ def as_exchange(shares: Shares, constant_error: float = 1.0) -> Exchange:
 
 
 def _mean_sensitivity(rows: Sequence[Sensitivity | None]) -> Sensitivity | None:
-    """The mean over seeds; None where one was not measured."""
+    """The mean over seeds; None if one was not measured."""
     known = [one for one in rows if one is not None]
     if not known or len(known) < len(rows):
         return None
@@ -261,7 +261,7 @@ def _mean_sensitivity(rows: Sequence[Sensitivity | None]) -> Sensitivity | None:
 
 
 def _mean_interval(intervals: Sequence[Interval | None]) -> Interval | None:
-    """The mean of both ends, as the interval of one model; None where one is not known."""
+    """The mean of both ends, as the interval of one model; None if one is not known."""
     known = [one for one in intervals if one is not None]
     if len(known) < len(intervals):
         return None
@@ -270,7 +270,7 @@ def _mean_interval(intervals: Sequence[Interval | None]) -> Interval | None:
 
 
 def _mean_known(values: Iterable[float | None]) -> float | None:
-    """The mean; None where a value is not known."""
+    """The mean; None if a value is not known."""
     known = list(values)
     numbers = [value for value in known if value is not None]
     return statistics.fmean(numbers) if len(numbers) == len(known) else None

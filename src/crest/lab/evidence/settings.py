@@ -24,6 +24,9 @@ HEADLINE_SYSTEMS = ("gear", "impact")
 STEPS = 512
 """Length of a simulated trajectory."""
 
+SIMULATED_ENCODERS = ("pointwise", "local", "gru", "attention", "cnn")
+"""Encoders of the pieces on simulators."""
+
 DEVELOPMENT_SEED = 1000
 """The first seed for trials and for choosing constants. Reported results use the seeds 0 to 9."""
 TEN = range(10)

@@ -97,7 +97,7 @@ class Table:
 
 
 BEYOND = "beyond the paper"
-"""What stands in the place of the paper's number, where it says nothing of the kind."""
+"""What stands in the place of the paper's number, if the paper says nothing of the kind."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -115,9 +115,11 @@ class Claim:
     """The paper's number, or `BEYOND`."""
     measured: str = ""
     """What we measured; "" while runs are missing."""
+    brief: str = ""
+    """The same in few words, for a cell of a table; "" if `measured` is short itself."""
     verdict: Verdict = "not measured"
     bar: str = ""
-    """The condition for "holds", in words; "" where the claim's text says it."""
+    """The condition for "holds", in words; "" if the claim's text says it."""
     seeds: int | None = None
     p: float | None = None
     smallest_p: float | None = None
@@ -132,20 +134,23 @@ class Claim:
         bar: str = "",
         seeds: int | None = None,
         test: Paired | None = None,
+        brief: str = "",
     ) -> "Claim":
         """The claim with what was measured and the verdict on it.
 
         Args:
             measured: our numbers, in words.
             holds: whether the condition is met.
-            partly: whether at least the direction is right. It counts only where the claim does not hold.
+            partly: whether at least the direction is right. It counts only if the claim does not hold.
             bar: the condition for "holds", in words.
-            seeds: how many seeds the numbers rest on, where there is no test.
+            seeds: how many seeds the numbers rest on, if there is no test.
             test: the comparison behind the claim; it brings its seeds and p.
+            brief: our numbers in few words, for a cell of a table.
         """
         return dataclasses.replace(
             self,
             measured=measured,
+            brief=brief,
             verdict="holds" if holds else "partly" if partly else "does not hold",
             bar=bar,
             seeds=seeds if test is None else test.seeds,
@@ -155,13 +160,44 @@ class Claim:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Shown:
-    """Everything that a piece shows; each note is a paragraph."""
+class Help:
+    """What becomes of the field error of a model in one place; all errors are means over seeds.
 
+    Args:
+        place: data and encoder, in words.
+        real: whether the data are recordings.
+        tied: whether a cue goes with the label on the bench. If none does, there is nothing to repair.
+        first: whether the place stands on the first screen.
+        unit: of the errors.
+        plain: the model as it is.
+        expert: what an expert does first; None if that was not tried.
+        expert_is: what that is.
+        repaired: what `crest.repair`, or its rule, picks.
+        pick: what that is; "" where it differs from seed to seed.
+    """
+
+    place: str
+    real: bool
+    unit: str
+    plain: float
+    repaired: float
+    expert: float | None = None
+    expert_is: str = ""
+    pick: str = ""
+    tied: bool = True
+    first: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shown:
+    """Everything that a piece shows; each note is a paragraph, and the headline says what a study of one's own found."""
+
+    headline: str = ""
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
+    helps: tuple[Help, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Statistics over seeds: mean and deviation of a setting, and the paired comparison of two."""
+"""Statistics over seeds: mean and standard deviation of a setting, and the paired comparison of two."""
 
 import dataclasses
 import math
@@ -9,7 +9,7 @@ from scipy.stats import wilcoxon
 
 
 class Number(str):
-    """A number as a table shows it; `value` is the number itself, so that nobody reads it out of the text. Words have none, NaN."""
+    """A number as a table shows it; `value` is the number itself, so that no code reads it out of the text. Words have none, NaN."""
 
     value: float
 
@@ -22,14 +22,14 @@ class Number(str):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Mean and standard deviation over seeds; one value has no deviation."""
+    """Mean and standard deviation over seeds; one value has no standard deviation."""
 
     mean: float
     deviation: float | None
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Mean and deviation of these values.
+        """Mean and standard deviation of these values.
 
         Example:
             >>> Spread.of([1.0, 3.0]).deviation
@@ -40,7 +40,7 @@ class Spread:
         )
 
     def text(self, digits: int) -> Number:
-        """The mean, and the deviation if there is one; its number is the mean.
+        """The mean, and the standard deviation if there is one; its number is the mean.
 
         Example:
             >>> Spread.of([0.1, 0.3]).text(2)

@@ -1,4 +1,4 @@
-"""A study of one's own: a TOML file names recordings, encoders, readouts, remedies and seeds, and becomes an experiment."""
+"""A study of your own: a TOML file names recordings, encoders, readouts, fronts, remedies and seeds, and becomes an experiment."""
 
 import collections
 import dataclasses
@@ -14,27 +14,32 @@ from crest._base.arguments import require_choice
 from crest.lab.encoders import ENCODERS, OWN
 from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.remedy_runs import REANCHORED
-from crest.lab.evidence.study_shown import Contender, show_study
+from crest.lab.evidence.study_shown import show_study
+from crest.lab.evidence.study_standing import Contender
 from crest.lab.own_code import own_code
-from crest.lab.remedies import run_fields
+from crest.lab.remedies import fronted_fields
 from crest.lab.runs.spec import RunSpec
 from crest.lab.study_keys import STUDY_PARTS, StudyFileError, read_study, study_places
 from crest.lab.systems import Sizes
 from crest.lab.systems.recordings import MOST_WINDOWS, RecordingsSystem
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES
-from crest.recordings.labels import class_names
+from crest.recordings.labels import class_names, require_named
 from crest.recordings.table import read_table
 from crest.remedies import CONTROL, REMEDIES
 
 STUDY_REMEDIES = {one.key: name for name, one in REMEDIES.items() if one.key is not None}
 """Names of remedies, by how the file of a study spells them."""
+STUDY_FRONTS = {
+    key: name for key, name in STUDY_REMEDIES.items() if name == CONTROL or REMEDIES[name].front is not None
+}
+"""Those that stand in front of the model and change nothing else: a study crosses them with the other remedies."""
 # Of every split all windows that there are.
 _ALL = Sizes(**dict.fromkeys(STUDY_PARTS, MOST_WINDOWS))
 _LEAST_ID = 2
 
 
 def study_of(path: Path) -> Experiment:
-    """The study that a file describes: docs/studies.md. Recordings and encoders are read for their names' sake.
+    """The study that a file describes: docs/lab/studies.md. Recordings and encoders are read for their names' sake.
 
     Raises:
         StudyFileError: Something in it is wrong. The message begins with the file's name.
@@ -73,31 +78,46 @@ def _experiment(path: Path, given: Mapping[str, Any]) -> Experiment:
 def _system(given: Mapping[str, Any], folder: Path) -> RecordingsSystem:
     table, signals = study_places(given, folder)
     rows = read_table(table).rows
-    fields = {name: value for name, value in given.items() if name not in ("signals", "split")}
+    fields = {name: value for name, value in given.items() if name != "signals"}
+    if isinstance(given.get("classes"), list):
+        # Cells of a table are text.
+        fields["classes"] = [str(one) for one in given["classes"]]
     if "ood" in given:
         # As in `split_by_condition`: conditions are compared as text.
         several = given["ood"] if isinstance(given["ood"], list) else [given["ood"]]
         fields["ood"] = [str(one) for one in several]
     if "split" in given:
         cells = {row.cells[given["split"]] for row in rows}
-        fields["condition"] = given["split"]
         fields |= {name: [name] for name in ("id", "ood") if name in cells}
     system = RecordingsSystem(**fields | {"table": str(table.resolve()), "folder": str(signals.resolve())})
     # Written out, so that a run is named by its classes and knows how many outputs it needs.
-    names = class_names([row.cells[system.label] for row in rows], system.classes)
-    return dataclasses.replace(system, classes=names, content=system.digest())
+    labels = [row.cells[system.label] for row in rows]
+    names = class_names(labels, system.classes)
+    if names is not None:
+        require_named(system.label, labels, names)
+    return dataclasses.replace(
+        system, classes=system.classes if names is None else names, content=system.digest()
+    )
 
 
 def _guess(system: RecordingsSystem) -> float:
-    """The ID error of a constant answer: 1 in deviations of a label; of classes, the share of recordings of other classes."""
+    """The ID error of a constant prediction: 1 in standard deviations of a label; of classes, the share of recordings of other classes."""
     if not system.classes:
         return 1.0
     labels = collections.Counter(
         row.cells[system.label]
         for row in read_table(Path(system.table)).rows
-        if system.condition is None or row.cells[system.condition] not in system.ood
+        if not _is_ood(row.cells, system)
     )
     return 1 - max(labels.values(), default=0) / max(labels.total(), 1)
+
+
+def _is_ood(cells: Mapping[str, str], system: RecordingsSystem) -> bool:
+    if system.split is not None:
+        return cells[system.split] == "ood"
+    names = [cells[column] for column in system.conditions]
+    several = [f"{column}={name}" for column, name in zip(system.conditions, names, strict=True)]
+    return any(one in system.ood for one in (", ".join(names), *several))
 
 
 # -- the models
@@ -105,12 +125,13 @@ def _guess(system: RecordingsSystem) -> float:
 
 def _contenders(given: Mapping[str, Any], system: RecordingsSystem, folder: Path) -> tuple[Contender, ...]:
     models, training = given["models"], given["training"]
-    _require_remedies(models.get("remedies", ()))
-    encoders, readouts, remedies = (
+    _require_remedies(models.get("remedies", ()), models.get("fronts"))
+    encoders, readouts, fronts, remedies = (
         dict.fromkeys(models.get(key, default))
         for key, default in (
             ("encoders", ()),
             ("readouts", ("scored_attention", "crest")),
+            ("fronts", ("none",)),
             ("remedies", ("none",)),
         )
     )
@@ -118,25 +139,33 @@ def _contenders(given: Mapping[str, Any], system: RecordingsSystem, folder: Path
         Contender(
             encoder=encoder,
             readout=readout,
+            front=STUDY_FRONTS[front],
             remedy=STUDY_REMEDIES[remedy],
             fields={
                 **_encoder_fields(encoder, readout, system.window, folder),
-                **run_fields(STUDY_REMEDIES[remedy]),
+                **fronted_fields(STUDY_FRONTS[front], STUDY_REMEDIES[remedy]),
                 "readout": readout,
                 "objective": "cross_entropy" if system.classes else "mse",
                 "sizes": _ALL,
                 "schedule": dataclasses.replace(SCHEDULES.get(encoder, OWN_SCHEDULE), **training),
             },
         )
-        for encoder, readout, remedy in itertools.product(encoders, readouts, remedies)
+        for encoder, readout, front, remedy in itertools.product(encoders, readouts, fronts, remedies)
         # CREST re-anchored would be CREST.
         if (readout, STUDY_REMEDIES[remedy]) != ("crest", REANCHORED)
     )
 
 
-def _require_remedies(given: Collection[str]) -> None:
+def _require_remedies(given: Collection[str], fronts: Collection[str] | None) -> None:
     for remedy in given:
         require_choice("remedies", remedy, STUDY_REMEDIES)
+        if fronts is not None and REMEDIES[STUDY_REMEDIES[remedy]].front is not None:
+            raise ValueError(
+                f"remedies must have no front beside the list of fronts, got {remedy}: name it in fronts, which every remedy is "
+                "combined with"
+            )
+    for front in fronts or ():
+        require_choice("fronts", front, STUDY_FRONTS)
     # To re-anchor changes a plain model after its training, so it has no runs of its own.
     again, plain = (REMEDIES[name].key for name in (REANCHORED, CONTROL))
     if again in given and plain not in given:
@@ -166,12 +195,12 @@ def _runs(
     contenders: tuple[Contender, ...], system: Mapping[str, Any], seeds: list[int]
 ) -> tuple[RunSpec, ...]:
     """Every contender on every seed, seed by seed: half of them is a smaller study."""
-    again = {(one.encoder, one.readout) for one in contenders if one.remedy == REANCHORED}
+    again = {(one.encoder, one.readout, one.front) for one in contenders if one.remedy == REANCHORED}
     runs = []
     for seed, one in itertools.product(seeds, contenders):
         if one.remedy == REANCHORED:
             continue
-        reanchored = one.remedy == CONTROL and (one.encoder, one.readout) in again
+        reanchored = one.remedy == CONTROL and (one.encoder, one.readout, one.front) in again
         measures = [
             "exchange",
             *(["reanchor"] if reanchored else []),
@@ -189,7 +218,7 @@ def _runs(
 
 
 def _checked(path: Path, runs: tuple[RunSpec, ...]) -> str:
-    """What there is to train on. Recordings are read whole, and every model answers two windows."""
+    """What there is to train on. Recordings are read whole, and every model predicts two windows."""
     first = [spec for spec in runs if spec.seed == runs[0].seed]
     try:
         system = RecordingsSystem(**first[0].system_options)
@@ -204,10 +233,15 @@ def _checked(path: Path, runs: tuple[RunSpec, ...]) -> str:
                 spec.model_for(splits.train).eval()(torch.from_numpy(splits.train.x[:2]))
     except (ValueError, OSError) as error:
         raise StudyFileError(f"{path}: {error}") from error
-    outside = bool(first[0].system_options["ood"])
+    outside = bool(system.ood)
     held = f", {len(splits.ood)} OOD" if outside else "; nothing is held out as OOD"
     gaps = len(windows) - len(splits.train) - len(splits.id) - outside * len(splits.ood)
     lost = (
         f'; {gaps} are left out as gaps around ID, which id_by = "recording" would not need' if gaps else ""
     )
-    return f"{path}: {len(splits.train)} training windows, {len(splits.id)} ID{held}{lost}"
+    labels = (
+        ""
+        if system.classes
+        else "; labels are standardised on the training windows, so errors are in their standard deviations"
+    )
+    return f"{path}: {len(splits.train)} training windows, {len(splits.id)} ID{held}{lost}; signals: {system.units}{labels}"

@@ -25,7 +25,7 @@ def _trace(record: Record) -> Trace:
 
 def _bands(trace: Trace) -> tuple[Mark, ...]:
     """The events, as bands."""
-    # Where steps follow each other, a step minus its place in the list stays the same.
+    # While steps follow each other, a step minus its place in the list stays the same.
     runs = itertools.groupby(enumerate(trace.events or []), lambda item: item[1] - item[0])
     bands = [[step for _, step in run] for _, run in runs]
     return tuple(

@@ -11,6 +11,7 @@ from crest.lab.evidence.settings import HEADLINE_SYSTEMS, headline_runs
 from crest.lab.evidence.shown import Chart, Claim, Mark, Panel, Series, Shown, Table
 from crest.lab.evidence.theory_studies import DILUTION_STUDY, LAW, LAW_STUDY, MODEL
 from crest.lab.runs.record import Record
+from crest.theory import best_anchor_weight
 
 _AGREES = 0.02
 """How far a simulated risk may be from its closed form: samples are finite."""
@@ -22,6 +23,10 @@ _DILUTION = Claim(
 _LAW = Claim(
     text="The risk of the best selector is U-shaped in its budget, with the minimum at the event's length",
     paper="Theorem 1",
+)
+_ANCHORING = Claim(
+    text="The anchored event signal rises with the anchoring weight whenever the precision is above the event rate",
+    paper="Proposition 2",
 )
 _SALIENCY = Claim(
     text="Input saliency misses readout credit", paper="sensitivity ratio of order one, credit negligible"
@@ -110,6 +115,22 @@ def _dilution_claim(study: dict[str, list[float]] | None) -> Claim:
         holds=off < _AGREES and abs(order - 2) < 0.1,
         partly=off < _AGREES,
         bar=f"differences below {_AGREES}, order within 0.1 of 2",
+        brief=f"order {order:.2f}, OOD risk {study['simulated_ood'][0]:.2f}",
+    )
+
+
+def _anchoring_claim(studied: bool) -> Claim:
+    """Proposition 2 by its closed form; it needs no record, and is judged with the other statements of the theory."""
+    if not studied:
+        return _ANCHORING
+    chosen = {"precision": 0.5, "K": 10, "T": 100, "epsilon": 0.1}
+    best = float(best_anchor_weight(**chosen))
+    return _ANCHORING.judged(
+        f"with half of 10 selected steps right, of 100 with ten events, it rises up to a weight of {best:.2f} and falls beyond",
+        holds=best >= 1,
+        partly=False,
+        bar="it rises up to a weight of 1 in this example, which has the precision above the event rate",
+        brief=f"rises up to {best:.2f} and falls beyond",
     )
 
 
@@ -123,6 +144,7 @@ def _law_claim(study: dict[str, list[float]] | None) -> Claim:
         holds=lowest == LAW["L"] and off < _AGREES,
         partly=off < _AGREES,
         bar=f"the minimum is at L, differences below {_AGREES}",
+        brief=f"minimum at {lowest:.0f}, L = {LAW['L']}",
     )
 
 
@@ -142,12 +164,14 @@ def _saliency_claim(found: Found, study: dict[str, list[float]] | None) -> Claim
     sensitivity, share = study["sensitivity"][place], study["share"][place]
     parts = [f"ε = {study['epsilon'][place]:g}: sensitivity {sensitivity:.2f}, credit share {share:.4f}"]
     clear = []
+    told = []
     for system, form in forms.items():
         if form is None:
             return _SALIENCY
         records = found.of(system=system, readout=form)
         more = sum(_gradient(record) > record.credit["id"].ecm for record in records)
         clear.append(more / len(records))
+        told.append(f"{named(system)} on {more} of {len(records)}")
         parts.append(
             f"{named(system)}, {named(form)}: more of the gradient than of the credit on events on {more} of "
             f"{len(records)} seeds"
@@ -158,6 +182,7 @@ def _saliency_claim(found: Found, study: dict[str, list[float]] | None) -> Claim
         holds=theory and min(clear) >= 0.9,
         partly=theory and max(clear) >= 0.9,
         bar="so in the model, and on nine of ten seeds of both systems",
+        brief=f"in the model; {' and '.join(told)} seeds",
         seeds=len(found.of(system="gear", readout="crest")),
     )
 
@@ -206,7 +231,12 @@ def _show(found: Found) -> Shown:
             *(() if dilution is None else (_dilution_chart(dilution),)),
             *(() if law is None else (_law_chart(law),)),
         ),
-        claims=(_dilution_claim(dilution), _law_claim(law), _saliency_claim(found, dilution)),
+        claims=(
+            _dilution_claim(dilution),
+            _law_claim(law),
+            _saliency_claim(found, dilution),
+            _anchoring_claim(law is not None),
+        ),
     )
 
 

@@ -19,7 +19,7 @@ class _Number(NamedTuple):
 
 
 # Each between the largest of the models that hold and the smallest of those that break on development seed 1000, or where fewest are
-# on the wrong side; our choice: docs/choices.md#audit
+# on the wrong side; our choice: docs/evidence/choices.md#audit
 _NUMBERS = (
     _Number(
         "spectra",

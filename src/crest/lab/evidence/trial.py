@@ -28,6 +28,7 @@ def as_trial(shown: Shown, claims: Sequence[Claim]) -> Shown:
     """
     charts = (_without_comparisons(chart) for chart in shown.charts)
     return Shown(
+        headline=TRIAL_NOTE if shown.headline else "",
         tables=tuple(_masked(table) for table in shown.tables),
         charts=tuple(chart for chart in charts if chart.panels),
         claims=tuple(

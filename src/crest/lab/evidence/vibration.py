@@ -17,7 +17,7 @@ from crest.lab.systems import Sizes
 from crest.lab.training import SCHEDULES
 from crest.remedies import CONTROL
 
-# our choice: docs/choices.md#hitsm
+# our choice: docs/evidence/choices.md#hitsm
 _SCHEDULE = dataclasses.replace(SCHEDULES["cnn"], epochs=30, learning_rate=3e-3)
 _FIELDS: dict[str, Any] = {
     "system": "hitsm",
@@ -107,7 +107,7 @@ def _repair_table(rows: Sequence[tuple[Record, RepairScore]]) -> Table:
         )
     return Table(
         name="repairs",
-        caption="HIT-SM, size of a fault, CNN with average pooling; ID / field error in deviations of the label. In 95 % of the training windows "
+        caption="HIT-SM, size of a fault, CNN with average pooling; ID / field error in standard deviations of the label. In 95 % of the training windows "
         "the largest fault is at the lowest speed; the field has every size at every speed. Ratios are to the plain model's field "
         "error. Last column: what the audit says of the plain model with speeds known, and without.",
         header=(
@@ -300,7 +300,7 @@ def _show(found: Found) -> Shown:
 
 VIBRATION_EXPERIMENT = Experiment(
     name="vibration",
-    evidence="Beyond the paper: docs/vibration.md",
+    evidence="Beyond the paper: docs/user/vibration.md",
     summary="Real bearings at several speeds and loads: is the audit calm where nothing breaks, and does a repair help where it does?",
     show=_show,
     runs=(

@@ -34,22 +34,22 @@ class TrainingBatch(NamedTuple):
 class Objective(abc.ABC):
     """A loss over batches of training trajectories."""
 
-    of_classes: ClassVar[bool] = False
-    """Whether it is for labels that are classes; the others are for numbers."""
+    of_classes: ClassVar[bool | None] = False
+    """Whether it is for labels that are classes, and not for numbers. None: for both."""
 
     def check(self, model: Model) -> None:
         """Refuse a model that this objective cannot train; most can train any whose labels are of its kind."""
-        if (model.outputs > 1) != self.of_classes:
+        if self.of_classes is not None and (model.outputs > 1) != self.of_classes:
             labels = "numbers" if self.of_classes else f"{model.outputs} classes"
             right = "one for numbers, such as mse," if self.of_classes else "cross_entropy"
             raise ValueError(
-                f"objective must be {right} where the labels are {labels}, got {type(self).__name__}"
+                f"objective must be {right} if the labels are {labels}, got {type(self).__name__}"
             )
 
     def prepare(self, model: Model, train: TrainingBatch) -> None:
         """Look at the model and the whole training set once before training; refuse what cannot work."""
         self.check(model)
-        if self.of_classes and not are_classes(train.y, model.outputs):
+        if model.outputs > 1 and not are_classes(train.y, model.outputs):
             raise ValueError(
                 f"train must have numbers of {model.outputs} classes for labels, one for each output of the model, "
                 f"got {float(train.y.min())} to {float(train.y.max())}"
@@ -81,6 +81,13 @@ def squared_errors(model: Model, batch: TrainingBatch) -> PerTrajectory:
     return (answers - batch.y).square()
 
 
+def trajectory_errors(model: Model, batch: TrainingBatch) -> PerTrajectory:
+    """What each trajectory adds to the risk: its squared error or, of a classifier, its cross-entropy."""
+    if model.outputs == 1:
+        return squared_errors(model, batch)
+    return cross_entropy(model(batch.x, batch.events), batch.y.long(), reduction="none")
+
+
 class MeanSquaredError(Objective):
     """Mean squared error: empirical risk minimisation (ERM)."""
 
@@ -90,7 +97,7 @@ class MeanSquaredError(Objective):
 
 
 class CrossEntropy(Objective):
-    """Mean cross-entropy of the logits: empirical risk minimisation where the labels are classes."""
+    """Mean cross-entropy of the logits: empirical risk minimisation if the labels are classes."""
 
     of_classes = True
 

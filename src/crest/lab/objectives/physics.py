@@ -20,7 +20,7 @@ class EquationOfMotion(Objective):
         d'' + 2 damping d' + d = u,   with u held over the step,
 
     u may change only slowly, and d and v must be what the sensors gave. Each of the three is a mean square, over the
-    variance of the sensor in the batch. Nothing in it asks which steps the global answer comes from.
+    variance of the sensor in the batch. Nothing in it asks which steps the prediction comes from.
 
     Args:
         turn: radians of the natural frequency per step.
@@ -37,7 +37,7 @@ class EquationOfMotion(Objective):
         weight: float = 1.0,
         displacement: int = 0,
         rate: int = 1,
-    ) -> None:  # our choice: docs/choices.md#objectives
+    ) -> None:  # our choice: docs/evidence/choices.md#objectives
         require("turn", turn, "be positive")
         require("damping", damping, "lie in [0, 1)")
         require("weight", weight, "be 0 or more")
@@ -74,7 +74,7 @@ class EquationOfMotion(Objective):
     def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
         """Mean squared error plus the weighted residual."""
         if self.reader is None:
-            raise ValueError("model must be prepared before a loss is asked for")
+            raise ValueError("model must be prepared before a loss is computed")
         features = model.features(batch.x)
         errors = (model.read(model.pool(features, batch.events)) - batch.y).square()
         state = self.reader(features)

@@ -1,4 +1,4 @@
-"""The positive control: squared error plus a penalty that is told where the events are."""
+"""The positive control: squared error plus a penalty that knows where the events are."""
 
 import torch
 from torch import Tensor

@@ -1,6 +1,7 @@
-"""Just train twice: who errs most after a short training is seen more often in the long one."""
+"""Just train twice: trajectories with the largest errors after a short training are seen more often in the long one."""
 
 import copy
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -8,15 +9,15 @@ from torch import Tensor
 from crest._base import rng
 from crest._base.arguments import require
 from crest.lab.model import Model
-from crest.lab.objectives.base import Objective, TrainingBatch, squared_errors
+from crest.lab.objectives.base import Objective, TrainingBatch, trajectory_errors
 from crest.probes import batches_of, in_batches
 
 
 class JustTrainTwice(Objective):
-    """Squared error over a training set in which the trajectories that a first model got wrong stand several times.
+    """Plain training on a set in which the trajectories that a first model got wrong stand several times.
 
-    After Liu et al. (2021), for a target that is a number: the first model is a copy trained briefly, and wrong are the
-    `share` of the trajectories with its largest errors. It needs no groups: where a cue is learned first, those are the
+    After Liu et al. (2021), for numbers and for classes: the first model is a copy trained briefly, and wrong are the
+    `share` of the trajectories with its largest errors. It needs no groups: if a cue is learned first, those are the
     trajectories that the cue misleads. An epoch of the second round is longer by what stands several times, and the first round
     is the same whatever the seed of the run.
 
@@ -27,9 +28,11 @@ class JustTrainTwice(Objective):
         learning_rate: of the first training.
     """
 
+    of_classes: ClassVar[bool | None] = None
+
     def __init__(
         self, epochs: int = 5, share: float = 0.2, times: int = 5, learning_rate: float = 5e-3
-    ) -> None:  # our choice: docs/choices.md#objectives
+    ) -> None:  # our choice: docs/evidence/choices.md#objectives
         require("epochs", epochs, "be a whole number, 1 or more")
         require("share", share, "lie in (0, 1)")
         require("times", times, "be a whole number, 2 or more")
@@ -45,7 +48,8 @@ class JustTrainTwice(Objective):
         with torch.random.fork_rng(devices=[]):
             first = self._first(copy.deepcopy(model), train)
         errors = in_batches(
-            lambda x, y, events: (first(x, events) - y).square(), batches_of(train.x, train.y, train.events)
+            lambda x, y, events: trajectory_errors(first, TrainingBatch(x, y, events, None)),
+            batches_of(train.x, train.y, train.events),
         )
         if not torch.isfinite(errors).all():
             raise ArithmeticError("training diverged: the errors of the first round are not finite")
@@ -53,8 +57,8 @@ class JustTrainTwice(Objective):
         return train.rows(torch.cat([torch.arange(len(errors)), *[wrong] * (self.times - 1)]))
 
     def loss(self, model: Model, batch: TrainingBatch) -> Tensor:
-        """Mean squared error."""
-        return squared_errors(model, batch).mean()
+        """Mean squared error, or cross-entropy."""
+        return trajectory_errors(model, batch).mean()
 
     def _first(self, model: Model, train: TrainingBatch) -> Model:
         order = rng.torch_generator(0, "first of two rounds")
@@ -62,7 +66,7 @@ class JustTrainTwice(Objective):
         model.train()
         for _ in range(self.epochs):
             for rows in torch.split(torch.randperm(len(train.y), generator=order), 32):
-                loss: Tensor = squared_errors(model, train.rows(rows)).mean()
+                loss: Tensor = trajectory_errors(model, train.rows(rows)).mean()
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()

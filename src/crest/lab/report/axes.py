@@ -1,6 +1,7 @@
 """What both ways of drawing a chart need to know about the axes of a panel."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 from crest.lab.evidence.shown import Mark, Panel, Series
@@ -25,6 +26,22 @@ def words(panel: Panel) -> list[str] | None:
 def places(series: Series) -> list[str]:
     """The x of a series as words."""
     return [x if isinstance(x, str) else f"{x:.6g}" for x in series.x]
+
+
+LETTERS = 24
+"""In a line of a word on the upright axis: more would leave a narrow page without room for bars."""
+
+
+def in_lines(word: str, letters: int = LETTERS) -> list[str]:
+    """A long name in lines, broken at spaces and after colons, and inside of a word that is too long itself.
+
+    Example:
+        >>> in_lines("attention (MLP) + exchange of surroundings"), in_lines("my_encoder.py:make_encoder")
+        (['attention (MLP) +', 'exchange of surroundings'], ['my_encoder.py:', 'make_encoder'])
+    """
+    # The mark says which spaces are ours.
+    lines = textwrap.wrap(word.replace(":", ":\x1f "), letters, break_on_hyphens=False)
+    return [line.replace("\x1f ", "").removesuffix("\x1f") for line in lines] or [word]
 
 
 def crowded(categories: Sequence[str]) -> bool:

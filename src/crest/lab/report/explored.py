@@ -43,7 +43,11 @@ def _system(name: str, records: Sequence[Record]) -> dict[str, Any]:
     ]
     spec = records[0].spec
     return explorer_system(
-        name, models, per=_PER.get(spec.system, ""), unit="label's deviations", classes=spec.classes
+        name,
+        models,
+        per=_PER.get(spec.system, ""),
+        unit="standard deviations of the label",
+        classes=spec.classes,
     )
 
 
@@ -63,7 +67,7 @@ def _data_key(spec: RunSpec) -> str:
 
 
 def _system_words(spec: RunSpec) -> list[str]:
-    """Names of a run's data: the first is always shown, the others only where they tell two runs apart."""
+    """Names of a run's data: the first is always shown, the others only if they tell two runs apart."""
     system = named(spec.system)
     name = system if spec.regime == "default" else f"{system}, {spec.regime}"
     return [name, _options(spec.system_options), f"seed {spec.seed}", f"{spec.sizes}"]
@@ -72,7 +76,11 @@ def _system_words(spec: RunSpec) -> list[str]:
 def _readout_words(spec: RunSpec) -> list[str]:
     options = _options(spec.readout_options)
     encoder = str(spec.encoder_options.get("factory", spec.encoder))
-    remedy = " ".join([spec.remedy, *map(str, spec.remedy_options.values())])
+    changes = ((spec.front, spec.front_options), (spec.remedy, spec.remedy_options))
+    # As in the tables of a study: a model without a remedy has its readout's name alone.
+    remedy = " + ".join(
+        " ".join([name, *map(str, options.values())]) for name, options in changes if name != "none"
+    )
     return [named(spec.readout), options, encoder, remedy, spec.objective, f"seed {spec.seed}", spec.id]
 
 

@@ -18,12 +18,13 @@ def write_markdown(pieces: Sequence[Piece], path: Path) -> None:
 
 
 def markdown(piece: Piece) -> str:
-    """The piece as a section: claims, tables, the names of its charts, notes."""
+    """The piece as a section: the finding of a study, claims, tables, the names of its charts, notes."""
     runs = f"{piece.found} of {piece.declared} runs"
     parts = [
         f"## {piece.evidence}: {piece.name}\n",
         f"{piece.summary}\n",
         f"{runs if piece.found >= piece.declared else f'**Incomplete: {runs}**'}; `{piece.command}`\n",
+        *([f"**{piece.shown.headline}**\n"] if piece.shown.headline else []),
         *_verdicts([piece]),
         *(table_markdown(table) for table in piece.shown.tables),
         *(f"Chart `{chart.name}` (on the page): {chart.caption}\n" for chart in piece.shown.charts),

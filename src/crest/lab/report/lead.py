@@ -1,9 +1,11 @@
-"""What the page begins with: one sentence, three numbers and a picture, as far as the pieces have them."""
+"""What the page begins with: what it does for you in bars, one sentence and three numbers, as far as the pieces have them."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from crest.lab.evidence.shown import Chart, Comparison, Piece
+from crest.lab.evidence.paper_claims import paper_rows
+from crest.lab.evidence.shown import Chart, Comparison, Piece, Table
+from crest.lab.report.helps import help_chart, help_sentences, help_table, helps_of
 
 SENTENCE = (
     "A model that pools a long series may read a smooth cue instead of the brief event that decides the label, look right, and "
@@ -25,32 +27,57 @@ class LeadNumber:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Lead:
-    """The first screen of the page; `picture` is the chart of Figure 1, and `piece` the piece that has it."""
+    """The first screen of the page.
+
+    Args:
+        sentence: what this is about.
+        numbers: the largest letters.
+        found: what became of field errors, in sentences.
+        picture: the same as bars; without the pieces that know it, the chart of Figure 1.
+        table: the same for every place.
+        piece: the piece that the picture is taken from; "" for none.
+    """
 
     sentence: str
     numbers: tuple[LeadNumber, ...]
     picture: Chart | None
+    found: tuple[str, ...] = ()
+    table: Table | None = None
     piece: str = ""
 
 
 def lead_of(pieces: Sequence[Piece]) -> Lead:
     """The first screen of these pieces. A number whose runs are missing gives way to the next.
 
+    Studies of one's own have a headline each, and nothing else stands above them.
+
     Example:
         >>> lead_of([]).numbers
         ()
     """
+    if pieces and all(piece.shown.headline for piece in pieces):
+        found = (piece.shown.headline for piece in pieces)
+        return Lead(sentence=" ".join(found), numbers=(), picture=None)
     by_name = {piece.name: piece for piece in pieces}
-    numbers = [*_headline(by_name), *_places(by_name), *_held(pieces), *_runs(pieces)]
+    numbers = tuple([*_headline(by_name), *_places(by_name), *_held(by_name), *_runs(pieces)][:LEAD_NUMBERS])
+    helps = helps_of(pieces)
+    if helps:
+        return Lead(
+            sentence=SENTENCE,
+            numbers=numbers,
+            found=help_sentences(helps),
+            picture=help_chart(helps),
+            table=help_table(helps),
+        )
     pictures = [
         (piece.name, chart) for piece in pieces for chart in piece.shown.charts if chart.name == "teaser"
     ]
     name, picture = pictures[0] if pictures else ("", None)
-    return Lead(sentence=SENTENCE, numbers=tuple(numbers[:LEAD_NUMBERS]), picture=picture, piece=name)
+    return Lead(sentence=SENTENCE, numbers=numbers, picture=picture, piece=name)
 
 
 def _rows(pieces: Mapping[str, Piece], piece: str, table: str) -> list[dict[str, str]]:
-    """The rows of a table by heading; none where it is missing."""
+    """The rows of a table by heading; none if it is missing."""
     found = [one for one in pieces[piece].shown.tables if one.name == table] if piece in pieces else []
     return [dict(zip(one.header, row, strict=True)) for one in found for row in one.rows]
 
@@ -83,11 +110,16 @@ def _places(pieces: Mapping[str, Piece]) -> Iterator[LeadNumber]:
         )
 
 
-def _held(pieces: Sequence[Piece]) -> Iterator[LeadNumber]:
-    verdicts = [claim.verdict for piece in pieces for claim in piece.shown.claims]
+def _held(pieces: Mapping[str, Piece]) -> Iterator[LeadNumber]:
+    """Of the paper's claims, if it is known where they are judged; else of all that was checked."""
+    rows = paper_rows(pieces)
+    verdicts = [row.verdict for row in rows] or [
+        claim.verdict for piece in pieces.values() for claim in piece.shown.claims
+    ]
     judged = [verdict for verdict in verdicts if verdict != "not measured"]
     if judged:
-        words = f"claims hold; {judged.count('partly')} hold partly, {judged.count('does not hold')} do not"
+        kind = "of the paper's claims" if rows else "claims"
+        words = f"{kind} hold; {judged.count('partly')} hold partly, {judged.count('does not hold')} do not"
         missing = len(verdicts) - len(judged)
         yield LeadNumber(
             value=f"{judged.count('holds')} of {len(judged)}",

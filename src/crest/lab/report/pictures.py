@@ -89,7 +89,7 @@ def _dressed(axes: Axes, panel: Panel, categories: list[str] | None) -> None:
 
 
 def _number_ticks(axis: Axis) -> None:
-    """Write plain numbers on a logarithmic axis, and only the powers of ten where there are enough of them."""
+    """Write plain numbers on a logarithmic axis, and only the powers of ten if there are enough of them."""
     axis.set_major_formatter(LogFormatter())
     axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.2, 0.5)))
 

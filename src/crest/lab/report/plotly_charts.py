@@ -1,7 +1,6 @@
 """Charts as plotly figures, for the page. Needs plotly."""
 
 import math
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +8,8 @@ import plotly.graph_objects as go
 
 from crest._pages.colours import colour, faded
 from crest.lab.evidence.shown import Chart, Mark, Panel
-from crest.lab.report.axes import crowded, lines_above, mark_is_late, words
-from crest.lab.report.plotly_traces import TEXT, plain_text, series_traces
+from crest.lab.report.axes import crowded, in_lines, lines_above, mark_is_late, words
+from crest.lab.report.plotly_traces import TEXT, category, plain_text, series_traces
 
 # Pixels. The page's script keeps a panel at its height, however much room the legend takes.
 PANEL, GAP, TOP, BOTTOM = 280, 100, 48, 100
@@ -18,6 +17,10 @@ TITLE_LETTERS = 24
 """Letters in a line of a small panel's title."""
 WORD = 22
 """Height of a word on the upright axis."""
+LINE = 17
+"""Height of each further line of such a word."""
+LONG_TITLE = 40
+"""Letters in a line of a title over a panel that is as wide as a narrow page."""
 SLANTED = 56
 """Additional room below panels whose words are slanted."""
 GRID = "rgba(128, 128, 128, 0.25)"
@@ -91,14 +94,14 @@ def _layout(chart: Chart, columns: int, panel_height: int) -> dict[str, Any]:
             layout[f"{'y' if panel.horizontal else 'x'}axis{suffix}"] |= {
                 "type": "category",
                 "categoryorder": "array",
-                "categoryarray": [plain_text(word) for word in categories],
+                "categoryarray": [category(word, panel) for word in categories],
                 "showgrid": panel.horizontal,
                 "tickangle": -30 if crowded(categories) and not panel.horizontal else 0,
                 **({"autorange": "reversed", "dtick": 1} if panel.horizontal else {}),
             }
             if panel.horizontal:
                 layout[f"xaxis{suffix}"]["zeroline"] = True
-        layout["annotations"].append(_title(panel, suffix, TITLE_LETTERS if columns > 2 else None))
+        layout["annotations"].append(_title(panel, suffix, TITLE_LETTERS if columns > 2 else LONG_TITLE))
     return layout
 
 
@@ -115,9 +118,9 @@ def _axis(label: str, log: bool) -> dict[str, Any]:
     }
 
 
-def _title(panel: Panel, suffix: str, letters: int | None) -> dict[str, Any]:
-    """The title over a panel, in lines of so many letters where panels are small."""
-    lines = textwrap.wrap(panel.title, letters) if letters else [panel.title]
+def _title(panel: Panel, suffix: str, letters: int) -> dict[str, Any]:
+    """The title over a panel, in lines of at most `letters` letters."""
+    lines = in_lines(panel.title, letters)
     return {
         "text": f"<b>{'<br>'.join(plain_text(line) for line in lines)}</b>",
         "align": "left",
@@ -137,7 +140,12 @@ def _bars_alone(chart: Chart) -> bool:
 
 
 def _panel_height(panel: Panel, usual: int) -> int:
-    return max(usual, WORD * len(words(panel) or [])) if panel.horizontal else usual
+    if not panel.horizontal:
+        return usual
+    named = words(panel) or []
+    # All words have the same room, so the one with the most lines decides.
+    most = max((len(in_lines(word)) for word in named), default=1)
+    return max(usual, (WORD + LINE * (most - 1)) * len(named))
 
 
 def _arrangement(chart: Chart, columns: int, panel_height: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from crest._pages.colours import SYMBOLS, colour
 from crest.lab.evidence.shown import Panel, Series
-from crest.lab.report.axes import places, words
+from crest.lab.report.axes import in_lines, places, words
 
 TEXT = "#808080"
 """Readable on a light and on a dark page; the page's script replaces it by the page's own colour."""
@@ -50,7 +50,7 @@ def _single_seeds(series: Series, panel: Panel, suffix: str, *, first: bool) -> 
     )
     symbol = f"{SYMBOLS.get(series.colour, 'circle')}-open"
     trace.update(mode="markers", marker={"symbol": symbol, "size": 9, "line": {"width": 2}})
-    # One word for all of them where there are many: the caption and the box beside the pointer say it too.
+    # One word for all of them if there are many: the caption and the box beside the pointer say it too.
     if len(series.x) <= 12 and not panel.horizontal:
         trace.update(mode="markers+text", text=["n=1"] * len(series.x), textposition="top center")
         trace.update(textfont={"size": 10})
@@ -59,7 +59,8 @@ def _single_seeds(series: Series, panel: Panel, suffix: str, *, first: bool) -> 
 
 def _trace(series: Series, panel: Panel, suffix: str, *, first: bool, grouped: bool = False) -> Any:
     ink = colour(series.colour)
-    x = [plain_text(word) for word in places(series)] if words(panel) is not None else list(series.x)
+    named = words(panel) is not None
+    x = [category(word, panel) for word in places(series)] if named else list(series.x)
     y = [_short(value) for value in series.y]
     common: dict[str, Any] = {
         "name": plain_text(series.name),
@@ -75,7 +76,7 @@ def _trace(series: Series, panel: Panel, suffix: str, *, first: bool, grouped: b
     if bars or grouped:
         common |= {"offsetgroup": series.name, "orientation": "h" if panel.horizontal else "v"}
     if series.spread is not None and any(series.spread):
-        # Without a deviation there is no whisker: a cap of length zero would look like certainty.
+        # Without a standard deviation there is no whisker: a cap of length zero would look like certainty.
         spread = [_short(value) if value else None for value in series.spread]
         whisker = "error_x" if panel.horizontal else "error_y"
         common[whisker] = {"type": "data", "array": spread, "thickness": 1.2, "width": 3}
@@ -104,7 +105,7 @@ def _short(value: float) -> float:
 
 
 def _told(series: Series, panel: Panel) -> dict[str, Any]:
-    """What the box beside the pointer says: a text for each point, or one form for all where there are many."""
+    """What the box beside the pointer says: a text for each point, or one form for all if there are many."""
     if series.hover is None and series.spread is None and len(series.x) > DENSE:
         form = f"<b>{plain_text(series.name)}</b><br>{plain_text(panel.x_label)}: %{{x}}<br>{plain_text(panel.y_label)}: %{{y:.4g}}"
         return {"hovertemplate": f"{form}<extra></extra>"}
@@ -125,6 +126,11 @@ def _hover(series: Series, panel: Panel) -> list[str]:
             lines.append(plain_text(series.hover[place]))
         texts.append("<br>".join(lines))
     return texts
+
+
+def category(word: str, panel: Panel) -> str:
+    """A word along an axis as plotly shows it; on the upright axis, a long one in lines."""
+    return "<br>".join(plain_text(line) for line in (in_lines(word) if panel.horizontal else [word]))
 
 
 def plain_text(text: str) -> str:

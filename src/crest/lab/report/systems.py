@@ -20,7 +20,7 @@ def system_figure(data: Trajectories, rows: int = 4, steps: int | None = None) -
     Args:
         data: trajectories to choose from; the chosen ones spread evenly over the labels.
         rows: how many.
-        steps: how much of each to show; all of it unless given.
+        steps: how much of each to show; all of it by default.
     """
     require("rows", rows, f"be a whole number in [1, {len(data)}]")
     order = np.argsort(data.y)

@@ -1,6 +1,6 @@
 """What other packages show of a trained model: captum's integrated gradients and tslens' WinTSR, scored by the events."""
 
-# Both packages are asked for only where a run measures them.
+# Both packages are asked for only if a run measures them.
 # ruff: noqa: PLC0415
 
 import time
@@ -9,26 +9,27 @@ from typing import Any, TypeAlias
 
 from torch import Tensor
 
+from crest._base.extras import missing_extra
 from crest.lab.model import Model, answered_class
 from crest.lab.runs.record import Attribution
 from crest.probes import credit_of_scores, evaluating
 from crest.readouts import EventReadout
 from crest.recordings import Trajectories
 
-# our choice: docs/choices.md#attributions
+# our choice: docs/evidence/choices.md#attributions
 _TRAJECTORIES = {"integrated_gradients": 64, "wintsr": 16}
 _PATH_STEPS = 32
 _AT_ONCE = 64
 
 Attribute: TypeAlias = Callable[[Tensor, Tensor | None], Tensor]
-"""From signals (B, T, C) and the output that each is asked about, where there are several, to attributions (B, T, C)."""
+"""From signals (B, T, C) and the output to explain, if there are several, to attributions (B, T, C)."""
 
 
 def measured_attributions(model: Model, data: Trajectories) -> dict[str, Attribution]:
     """How much of each attribution lies on the events, and what it cost; by the name of the method.
 
-    A step's score is the size of the attribution, summed over channels. Of a classifier, it is that of the class which it
-    answers.
+    A step's score is the size of the attribution, summed over channels. For a classifier, it is that of the predicted
+    class.
     """
     x, _, events, _ = data.tensors()
     if events is None:
@@ -43,9 +44,7 @@ def measured_attributions(model: Model, data: Trajectories) -> dict[str, Attribu
         try:
             method = attribute(model)
         except ImportError as error:
-            raise ImportError(
-                f"the measure attribution needs {error.name}: pip install 'crest-readout[rivals]'"
-            ) from error
+            raise ImportError(missing_extra("the measure attribution", error.name, "rivals")) from error
         with evaluating(model):
             answered = answered_class(model(rows))
             started = time.perf_counter()

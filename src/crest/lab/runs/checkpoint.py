@@ -33,7 +33,7 @@ def load_checkpoint(path: Path, *, own_code: bool = False) -> tuple[Model, RunSp
 
     Args:
         path: of the file.
-        own_code: whether a checkpoint of an encoder in a Python file of one's own may run that file.
+        own_code: whether a checkpoint of an encoder in your own Python file may run that file.
     """
     try:
         with safetensors.safe_open(path, framework="pt") as file:
@@ -42,7 +42,7 @@ def load_checkpoint(path: Path, *, own_code: bool = False) -> tuple[Model, RunSp
         spec, channels = RunSpec.from_dict(read_json(about["spec"])), int(about["channels"])
         if spec.encoder == OWN and not own_code:
             raise ValueError(
-                f"its encoder is in {spec.encoder_options['place']!r}, which own_code=True runs: whose code is it?"
+                f"its encoder is in {spec.encoder_options['place']!r}, which own_code=True would run: pass it if you trust that code"
             )
         # Files from before there were classifiers do not say it.
         outputs = int(about.get("outputs", 1))

@@ -68,8 +68,8 @@ def check_combination(parts: str) -> None:
     """Refuse options that their part refuses, and parts that do not go together; once per combination.
 
     Args:
-        parts: as JSON, since a combination is looked up by it: name and options of encoder, readout, objective and remedy,
-            and the outputs that the labels ask for, null where nobody knows them yet.
+        parts: as JSON, since a combination is looked up by it: name and options of encoder, readout, objective, remedy
+            and front, and the outputs that the labels ask for, null if they are not known yet.
     """
     made = json.loads(parts)
     (encoder, encoder_options), (readout, readout_options) = made["encoder"], made["readout"]
@@ -79,7 +79,7 @@ def check_combination(parts: str) -> None:
         require_own(encoder_options)
         encoder, encoder_options = "local", {}
     try:
-        # On the device without memory: whoever writes a spec must not make this machine run out of its own.
+        # On the device without memory: a spec must not make this machine run out of its own.
         with torch.device("meta"):
             model = make_model(
                 encoder,
@@ -92,5 +92,7 @@ def check_combination(parts: str) -> None:
             )
             make_objective(objective, **objective_options).check(model)
             make_remedy(remedy, **remedy_options)
+            front, front_options = made.get("front", ("none", {}))
+            make_remedy(front, **front_options)
     except (TypeError, RuntimeError, OverflowError) as error:
         raise ValueError(f"options must be of the right type and size: {error}") from error

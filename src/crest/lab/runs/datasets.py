@@ -26,7 +26,7 @@ def splits_of(spec: RunSpec, folder: Path | None = None) -> Splits:
     Args:
         spec: names them by system, parameters, sizes and seed; the model has no say.
         folder: where processes share them: the first that needs some makes them, the others wait and read.
-            Where the folder has no room each makes its own.
+            If the folder has no room, each makes its own.
     """
     if folder is None:
         return _remembered(spec)

@@ -18,6 +18,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar
 
 from crest._base.arguments import require
+from crest._base.extras import missing_extra
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,7 +57,7 @@ class RunExecutor(Executor, abc.ABC):
         """Give up, now, what is in flight. Nothing can be submitted afterwards."""
 
     def end_of(self, future: Future[Any]) -> int | None:  # noqa: ARG002
-        """The exit status of the process that died with a future, minus its signal where one ended it; None if unknown."""
+        """The exit status of the process that died with a future, minus its signal if one ended it; None if unknown."""
         return None
 
 
@@ -68,7 +69,7 @@ class LocalExecutor(RunExecutor):
     uses them needs its `if __name__ == "__main__"`.
 
     Args:
-        jobs: number of processes; as many as this process may use cores unless given.
+        jobs: number of processes; by default as many as the cores that this process may use.
     """
 
     shares_files = True
@@ -89,7 +90,7 @@ class LocalExecutor(RunExecutor):
         return self._jobs
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Call `fn` in an idle process; behind another call where there is none."""
+        """Call `fn` in an idle process; behind another call if there is none."""
         if self._closed:
             raise RuntimeError("cannot submit after shutdown")
         # A new process only where all others are busy: starting one takes seconds of imports.
@@ -213,13 +214,13 @@ def cores() -> int:
 
 
 class ClusterExecutor(RunExecutor):
-    """The workers of a Dask cluster that is already there, see docs/cluster.md.
+    """The workers of a Dask cluster that is already there, see docs/lab/cluster.md.
 
     Dask gives the run of a worker that died to another one. Workers may come and go.
 
     Args:
         address: of the scheduler, such as `tcp://host:8786`.
-        timeout: seconds to wait for its answer.
+        timeout: seconds to wait for it.
     """
 
     shares_files = False
@@ -229,7 +230,7 @@ class ClusterExecutor(RunExecutor):
         try:
             distributed: Any = importlib.import_module("distributed")
         except ImportError as error:
-            raise ImportError("--cluster needs distributed: pip install 'crest-readout[cluster]'") from error
+            raise ImportError(missing_extra("--cluster", "distributed", "cluster")) from error
         # Looked at here: Dask's own refusal leaves a half-made client, which complains when the program ends.
         if not re.fullmatch(r"((tcp|tls|wss?|ucx)://)?[^\s/]+:\d+", address):
             raise ValueError(f"address must be like tcp://host:8786, got {address!r}")

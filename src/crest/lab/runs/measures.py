@@ -12,7 +12,7 @@ from crest._base import rng
 from crest._base.arrays import EventMask, Features, Signals, StepScores
 from crest.exchange import ExchangeSettings, exchange_test
 from crest.exchange.settings import What
-from crest.lab.evaluation import score
+from crest.lab.evaluation import condition_errors, score, worst_error
 from crest.lab.model import Model, answered_class
 from crest.lab.runs.record import ReanchoredScore, Shares
 from crest.probes import (
@@ -69,7 +69,7 @@ def measured_deletion(model: Model, data: Trajectories, seed: int) -> dict[str, 
 def measured_saliency(model: Model, data: Trajectories) -> CreditMeans | None:
     """The probe's averages with the size of the input gradient as the score of each step.
 
-    The gradient is that of the answer: of a classifier, the logit of the class that it answers. None where no trajectory
+    The gradient is that of the prediction: for a classifier, the logit of the predicted class. None if no trajectory
     has an event.
     """
     x, _, events, _ = data.tensors()
@@ -86,6 +86,17 @@ def measured_saliency(model: Model, data: Trajectories) -> CreditMeans | None:
     return credit_of_scores(scores, events).averages(torch.float32)
 
 
+def measured_rating(model: Model, data: Trajectories) -> CreditMeans | None:
+    """The probe's averages with the readout's own rating as the score of each step; None if it has none, or no event."""
+    x, _, events, _ = data.tensors()
+    rate = _own_rating(model)
+    if events is None or rate is None:
+        return None
+    with evaluating(model):
+        scores = in_batches(lambda rows: scores_at(rate(model.features(rows)), rows.shape[1]), batches_of(x))
+    return credit_of_scores(scores, events).averages()
+
+
 def measured_traces(model: Model, splits: Splits) -> Traces:
     """The first trajectories of the ID and the OOD split, step by step."""
     rows = [row for name in ("id", "ood") for row in _traces(model, name, getattr(splits, name)[:TRACED])]
@@ -95,13 +106,13 @@ def measured_traces(model: Model, splits: Splits) -> Traces:
 def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
     x, y, events, cue = data.tensors()
     readout = model.readout
-    # What CREST itself ranks where it is CREST, else what it would with its defaults.
+    # What CREST itself ranks if it is CREST, else what it would with its defaults.
     rates = readout if isinstance(readout, CrestReadout) else CrestReadout(run_up=0)
     with evaluating(model):
         features = model.features(x)
         answers = model(x, events)
         found = answered_class(answers)
-        return step_traces(
+        traces = step_traces(
             x,
             features,
             model.pool(features, events),
@@ -114,6 +125,8 @@ def _traces(model: Model, split: str, data: Trajectories) -> list[Trace]:
             split=split,
             digits=_DIGITS,
         )
+    names = data.names or [""] * len(traces)
+    return [dataclasses.replace(trace, name=name) for trace, name in zip(traces, names, strict=True)]
 
 
 def measured_exchange(model: Model, data: Trajectories, what: What = "background") -> Shares:
@@ -139,8 +152,14 @@ def measured_exchange(model: Model, data: Trajectories, what: What = "background
     return Shares(**parts)
 
 
-def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:
-    """Errors and shares of the model with CREST on its frozen encoder and the head fitted again; a copy is changed."""
+def measured_reanchored(model: Model, splits: Splits, *, conditions: bool = False) -> ReanchoredScore:
+    """Errors and shares of the model with CREST on its frozen encoder and the head fitted again; a copy is changed.
+
+    Args:
+        model: as it was trained.
+        splits: the head is fitted on the first, errors are those of the others.
+        conditions: whether to measure the error under each condition too.
+    """
     again = copy.deepcopy(model)
     x, y, _, _ = splits.train.tensors()
     labels = y if model.outputs == 1 else y.long()
@@ -148,6 +167,8 @@ def measured_reanchored(model: Model, splits: Splits) -> ReanchoredScore:
         again, list(batches_of(x, labels)), pooling="readout", head="head", stride=model.encoder.stride
     )
     return ReanchoredScore(
+        conditions=condition_errors(again, splits) if conditions else {},
+        worst=worst_error(again, splits.ood) if conditions else None,
         score=score(again, splits),
         exchange=measured_exchange(again, splits.id),
         spectral=measured_exchange(again, splits.id, "spectrum"),

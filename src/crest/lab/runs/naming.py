@@ -18,8 +18,12 @@ NEUTRAL: dict[str, dict[str, Any]] = {
     "GearSystem": {"threshold": None},
     "HighPass": {"validate": True},
     "ImpactSystem": {"threshold": None},
-    "RunSpec": {"remedy": "none", "remedy_options": {}},
-}
+    "RecordingOptions": {
+        "start": None, "stop": None, "split": None, "group": None, "scale": 1.0, "unit": "", "standardise": None,
+        "label_mean": 0.0, "label_scale": 1.0,
+    },
+    "RunSpec": {"remedy": "none", "remedy_options": {}, "front": "none", "front_options": {}},
+}  # fmt: skip
 """The neutral value of each parameter that came after the first published records, by class and name.
 
 `{"CrestReadout": {"background": "slow"}, "RunSpec": {"remedy": "none"}}`, with plain values as JSON has them. A line
@@ -84,7 +88,7 @@ def canonical_json(value: Any) -> str:
 
 
 def plain_copy(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the values as JSON has them: whoever made the spec may go on using theirs.
+    """A copy of the values as JSON has them: the caller may go on using theirs.
 
     Example:
         >>> plain_copy("options", {"ood": ("fast",)})

@@ -32,7 +32,7 @@ class Folded:
 def fold(source: Store, target: Store) -> Folded:
     """Write the records of the source to the packed file of the target, and remove the target's single files.
 
-    Lines of runs that the source does not have stay as they are, to the byte. Nothing of the source is changed where
+    Lines of runs that the source does not have stay as they are, to the byte. Nothing of the source is changed if
     it is another folder than the target. A file is removed when its record was read back from the packed file, so
     that a kill at any moment loses nothing; the next call does the rest.
 
@@ -41,7 +41,7 @@ def fold(source: Store, target: Store) -> Folded:
         target: where the packed file is, or will be; the same store to pack a folder in place.
 
     Raises:
-        ValueError: where a record is damaged, or a line that no record takes the place of, or where a run has two new
+        ValueError: if a record is damaged, or a line that no record replaces, or if a run has two new
             records; nothing is changed then.
     """
     # The packed file has a claim of its own, by the means of runs: two packings would each drop the other's lines.
@@ -75,7 +75,7 @@ def fold(source: Store, target: Store) -> Folded:
 
 
 def _is_packed(target: Store, record: Record) -> bool:
-    """Whether the line of a run holds just this record; not where it has none, or a damaged one."""
+    """Whether the line of a run holds just this record; not if it has none, or a damaged one."""
     try:
         # As text: in Python 1 equals 1.0, and 0.0 equals -0.0.
         return target.packed.read(record.id).to_json() == record.to_json()
@@ -121,7 +121,7 @@ def _remove(target: Store, name: str) -> bool:
     path = target.path(name)
     if not path.exists():
         return True
-    # Whoever holds the run may be about to write its file anew.
+    # The process that holds the run may be about to write its file anew.
     claim = target.claim(name)
     if claim is None:
         return False

@@ -36,7 +36,7 @@ _QUOTED = 40
 def record_of(
     content: bytes, id: str, *, place: str, remedy: str, traces: Callable[[Any], Any] | None = None
 ) -> Record:
-    """The record that a file or a line holds; a ValueError that names the place and the remedy where it is none.
+    """The record that a file or a line holds; a ValueError that names the place and the remedy if it is none.
 
     Args:
         content: JSON.
@@ -116,7 +116,7 @@ class _Index:
 
 
 class Packed:
-    """The records of a folder's `records.jsonl`; none where there is no such file.
+    """The records of a folder's `records.jsonl`; none if there is no such file.
 
     The file is read when it has changed, and a line is taken apart when its record is asked for. What is wrong with
     one line leaves the records of the others readable.
@@ -133,21 +133,21 @@ class Packed:
         return id in self._now().lines
 
     def ids(self) -> set[str]:
-        """Runs with a line; a ValueError where the file is not what packing leaves, since some may be missing."""
+        """Runs with a line; a ValueError if the file is not what packing leaves, since some may be missing."""
         index = self._now()
         if index.damage or index.order:
             raise ValueError((*index.damage, *index.order)[0])
         return set(index.lines)
 
     def lines(self) -> dict[str, bytes]:
-        """The lines by run, without their ends, in any order; a ValueError where one is damaged."""
+        """The lines by run, without their ends, in any order; a ValueError if one is damaged."""
         index = self._now()
         if index.damage:
             raise ValueError(index.damage[0])
         return {name: content for name, (_, content) in index.lines.items()}
 
     def read(self, id: str) -> Record:
-        """The record of a run; FileNotFoundError where it has no line, ValueError where the line is not one."""
+        """The record of a run; FileNotFoundError if it has no line, ValueError if the line is not one."""
         while True:
             index = self._now()
             if id in index.twice:
@@ -160,8 +160,8 @@ class Packed:
             try:
                 return record_of(content, id, place=place, remedy=_MENDED, traces=traces)
             except ValueError:
-                # Packing replaces the line before it removes the traces of the old one. So where the file has changed
-                # since it was indexed, the line is read again; where it has not, the damage is real.
+                # Packing replaces the line before it removes the traces of the old one. So if the file has changed
+                # since it was indexed, the line is read again. If it has not, the damage is real.
                 if self._now() is index:
                     raise
 

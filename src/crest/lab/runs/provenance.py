@@ -56,7 +56,7 @@ def _processor() -> str:
 
 @functools.cache
 def commit() -> str | None:
-    """Commit of the source tree that this package runs from, a + where it was changed; None outside of one."""
+    """Commit of the source tree that this package runs from, with a + if it was changed; None outside of one."""
     git = ["git", "-C", str(_PACKAGE)]
     try:
         tracked = subprocess.run(
@@ -77,7 +77,7 @@ def commit() -> str | None:
 
 
 def start_measuring_memory() -> None:
-    """Let `peak_memory` count from now, where the system can."""
+    """Let `peak_memory` count from now, if the system can."""
     try:
         # Linux: forget the largest resident size so far
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from crest._base.arguments import require, require_fields
 from crest.exchange.sensitivity import Interval, Sensitivity
 from crest.lab.evaluation import Budget, Score
 from crest.lab.runs.schema import restored
@@ -23,12 +24,15 @@ class Look:
     score: Score
     credit: CreditMeans | None
 
+    def __post_init__(self) -> None:
+        require_fields(self, "be a whole number, 0 or more", "epoch")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Shares:
     """Shares of the prediction's variance that follow the transient's donor, the background's, and neither alone.
 
-    They add up to one; all are zero where the prediction does not vary.
+    They add up to one; all are zero if the prediction does not vary.
     """
 
     transient: float
@@ -37,10 +41,10 @@ class Shares:
     background_alone: float
     """R² between the predictions and those on the background alone."""
     moved: float | None = None
-    """How far the predictions move on backgrounds of others, in their deviations; None in records from before it was
-    measured, and where the predictions do not vary."""
+    """How far the predictions move on exchanged backgrounds, in their standard deviations; None in records from before it was
+    measured, and if the predictions do not vary."""
     exchanged_error: float | None = None
-    """The error on backgrounds of others; None in records from before it was measured."""
+    """The error on exchanged backgrounds; None in records from before it was measured."""
     transient_interval: Interval | None = None
     """95 % interval of the transient's share by a bootstrap over trajectories; None as for `moved`."""
     background_interval: Interval | None = None
@@ -65,6 +69,10 @@ class ReanchoredScore:
     """Its leave-one-out error on the training set."""
     spectral: Shares | None = None
     """The same as `exchange` with spectra alone exchanged; None in records from before it was measured."""
+    conditions: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+    """As `Record.conditions`."""
+    worst: float | None = None
+    """As `Record.worst`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,6 +87,9 @@ class RepairCandidate:
     """Averaged evenly over target x condition; None if candidates were not judged by it."""
     seconds: float = 0.0
     """What it took to make and measure it."""
+
+    def __post_init__(self) -> None:
+        require_fields(self, "be 0 or more", "seconds")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,6 +108,13 @@ class RepairScore:
     """What it says without."""
     breaking: int
     """How many ID trajectories break the tie of target and condition."""
+    verdict_after: str = ""
+    """What the audit says of the pick, asked as for `verdict`; empty in records from before it was asked."""
+    worst: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """The largest OOD error over target x condition, of the given model and of the pick."""
+
+    def __post_init__(self) -> None:
+        require_fields(self, "be a whole number, 0 or more", "breaking")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,34 +127,44 @@ class Attribution:
     trajectories: int
     """For how many it was made."""
 
+    def __post_init__(self) -> None:
+        require_fields(self, "be 0 or more", "seconds")
+        require_fields(self, "be a whole number, 0 or more", "trajectories")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Record:
     """A finished run: its spec, what was measured, and what it took.
 
-    A field that is added later has a default, which says what a record from before it means: docs/runs.md#one-run.
+    A field that is added later has a default, which says what a record from before it means: docs/lab/runs.md#one-run.
 
     Args:
         id: the spec's when it was run: the name of the file.
         spec: what was run.
         resolved: every parameter that the spec stood for, defaults written out.
-        score: root mean square errors, in and out of distribution; shares of wrong classes where the labels are classes.
-        credit: credit per split ("id", "ood"); empty where nobody knows the events.
+        score: root mean square errors, in and out of distribution; shares of wrong classes if the labels are classes.
+        credit: credit per split ("id", "ood"); empty if the events are not known.
         budget: CREST's budget per split; empty for other readouts.
         losses: training loss of each epoch.
-        looks: errors and credit during training, where the spec asks for them.
-        deletion: what deleting steps does to the ID error, where the spec asks for it, by what chose them: "credit"
+        looks: errors and credit during training, if the spec asks for them.
+        deletion: what deleting steps does to the ID error, if the spec asks for it, by what chose them: "credit"
             at the pooling interface, "random", the true "events", and "rated", the readout's own rating
-            (attention's weights, CREST's votes) where it has one.
-        saliency: credit (ID) that the input gradient gives instead of the pooling interface, where the spec asks for it.
-        traces: some trajectories step by step, where the spec asks for them.
-        exchange: what the prediction follows when backgrounds are exchanged (ID), where the spec asks for it.
+            (attention's weights, CREST's votes) if it has one.
+        saliency: credit (ID) that the input gradient gives instead of the pooling interface, if the spec asks for it.
+        traces: some trajectories step by step, if the spec asks for them.
+        exchange: what the prediction follows when backgrounds are exchanged (ID), if the spec asks for it.
         spectral: the same with spectra alone exchanged; None also in records from before it was measured.
-        reanchored: the same encoder with CREST and a head fitted again, where the spec asks for it.
-        repaired: what `crest.repair` makes of the model, where the spec asks for it.
-        attributions: what other packages show, where the spec asks for it: "integrated_gradients" (captum) and "wintsr"
+        reanchored: the same encoder with CREST and a head fitted again, if the spec asks for it.
+        repaired: what `crest.repair` makes of the model, if the spec asks for it.
+        attributions: what other packages show, if the spec asks for it: "integrated_gradients" (captum) and "wintsr"
             (tslens).
-        macro_f1: macro-F1 per split ("id", "ood"); empty where the labels are numbers.
+        rating: credit (ID) with the readout's own rating as the score of each step (CREST's votes, attention's weights), if the spec
+            asks for it and events are known.
+        worst: the largest OOD error over target x condition, if conditions are known; None also in records from before it was
+            measured.
+        conditions: the error under each condition by split ("id", "ood"), of your own recordings with a condition column; empty also
+            in records from before it was measured.
+        macro_f1: macro-F1 per split ("id", "ood"); empty if the labels are numbers.
         seconds: time of each part, in seconds.
         peak_memory: of the process, in MiB, when the run ended.
         versions: of Python and the packages that decide the numbers.
@@ -164,6 +192,14 @@ class Record:
     macro_f1: Mapping[str, float] = dataclasses.field(default_factory=dict)
     spectral: Shares | None = None
     repaired: RepairScore | None = None
+    rating: CreditMeans | None = None
+    worst: float | None = None
+    conditions: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_fields(self, "be 0 or more", "peak_memory")
+        for part, seconds in self.seconds.items():
+            require(f"seconds.{part}", seconds, "be 0 or more")
 
     @property
     def stale(self) -> bool:
@@ -171,8 +207,12 @@ class Record:
         return self.id != self.spec.id
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return dataclasses.asdict(self)
+        """Plain values, for JSON. A trace without a name has none, so that records from before there were names stay as they are."""
+        found = dataclasses.asdict(self)
+        for row in found["traces"]["rows"] if found["traces"] else ():
+            if not row["name"]:
+                del row["name"]
+        return found
 
     def to_json(self) -> str:
         """The record as text, a line per field; NaN and infinity are refused."""

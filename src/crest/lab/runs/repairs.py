@@ -4,27 +4,42 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterable, Sized
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from crest._audit import audit
-from crest._repair import repair
+from crest._repair import AS_IT_IS, repair
 from crest._repair.repair import ruled
 from crest.exchange import ExchangeSettings
 from crest.exchange.ties import tie_of
+from crest.lab.evaluation import worst_error
 from crest.lab.model import Model
 from crest.lab.runs.record import RepairCandidate, RepairScore
 from crest.lab.training import Schedule
 from crest.probes import batches_of
 from crest.recordings import Splits, Trajectories
 
-DECLARED = ("offset", "drift", "tones", "gain", "colour", "rate")
-"""What speed and load change in an accelerometer: none of it tells the size of a fault by itself."""
+
+class RepairPlan(NamedTuple):
+    """What a user would tell `crest.repair` about these recordings."""
+
+    invariant: tuple[str, ...] = ("offset", "drift", "tones", "gain", "colour", "rate")
+    """What is declared. By default what speed and load change in an accelerometer: none of it tells the size of a fault by itself."""
+    known: bool = True
+    """Whether the condition of each trajectory is told."""
 
 
-def measured_repair(model: Model, splits: Splits, schedule: Schedule, seed: int) -> RepairScore:
+# Wander and posture are known to no one who collects such data; nothing but the product's own defaults is declared.
+_SMOOTH = RepairPlan(ExchangeSettings().invariant, known=False)
+REPAIRS = {"mitbih": _SMOOTH, "sisfall": _SMOOTH}
+"""By system, if it is not the default. our choice: docs/evidence/choices.md#field"""
+
+
+def measured_repair(
+    model: Model, splits: Splits, schedule: Schedule, seed: int, plan: RepairPlan
+) -> RepairScore:
     """The candidates of a repair with their errors, and the picks with and without known conditions.
 
     Candidates are trained by the run's own schedule, from the trained weights. OOD labels are measured with and choose nothing.
@@ -34,17 +49,18 @@ def measured_repair(model: Model, splits: Splits, schedule: Schedule, seed: int)
         splits: whose training and ID trajectories have conditions.
         schedule: of the run.
         seed: of the run.
+        plan: what is declared, and whether conditions are told.
     """
-    known = [_conditions(part) for part in (splits.train, splits.id)]
+    known = [_conditions(part) if plan.known else None for part in (splits.train, splits.id)]
     settings = ExchangeSettings(seed=seed)
     found = repair(
         model,
-        _batches(splits.train, schedule.batch),
+        _batches(splits.train, schedule.batch, model),
         fit=functools.partial(train_further, schedule=schedule),
-        validation=_batches(splits.id, schedule.batch),
-        conditions=(known[0], known[1]),
-        invariant=DECLARED,
-        field=_batches(splits.ood, schedule.batch),
+        validation=_batches(splits.id, schedule.batch, model),
+        conditions=None if known[0] is None or known[1] is None else (known[0], known[1]),
+        invariant=plan.invariant,
+        field=_batches(splits.ood, schedule.batch, model),
         channels_first=False,
         exchange=settings,
     )
@@ -54,12 +70,14 @@ def measured_repair(model: Model, splits: Splits, schedule: Schedule, seed: int)
         if not name.startswith("balanced")
     }
     x, y, *_ = splits.id.tensors()
+    y = _labels(y, model)
     # All of them: those that break the tie are few, and are counted below.
     every = dataclasses.replace(settings, trajectories=len(y))
-    verdicts = [
-        audit(model, (x, y), channels_first=False, conditions=conditions, exchange=every).verdict
-        for conditions in (known[1], None)
-    ]
+
+    def verdict(asked: nn.Module, conditions: list[str] | None) -> str:
+        return audit(asked, (x, y), channels_first=False, conditions=conditions, exchange=every).verdict
+
+    before = verdict(model, known[1])
     return RepairScore(
         pick=found.name,
         without=ruled(plain).name,
@@ -73,9 +91,15 @@ def measured_repair(model: Model, splits: Splits, schedule: Schedule, seed: int)
             )
             for name, row in found.candidates.items()
         },
-        verdict=verdicts[0],
-        verdict_without=verdicts[1],
-        breaking=int(tie_of(y, known[1]).breaking.sum()),
+        verdict=before,
+        verdict_without=before if known[1] is None else verdict(model, None),
+        breaking=int(tie_of(y, _conditions(splits.id)).breaking.sum()),
+        verdict_after=before if found.name == AS_IT_IS else verdict(found.model, known[1]),
+        worst={
+            name: worst
+            for name, one in {AS_IT_IS: model, found.name: found.model}.items()
+            if (worst := worst_error(one, splits.ood)) is not None
+        },
     )
 
 
@@ -92,7 +116,11 @@ def train_further(model: nn.Module, batches: Iterable[Any], *, schedule: Schedul
     for _ in range(schedule.epochs):
         for x, y in batches:
             optimizer.zero_grad()
-            loss: Tensor = nn.functional.mse_loss(model(x), y)
+            answers: Tensor = model(x)
+            of_classes = answers.ndim == 2
+            loss = (
+                nn.functional.cross_entropy(answers, y) if of_classes else nn.functional.mse_loss(answers, y)
+            )
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(parameters, schedule.clip)
             optimizer.step()
@@ -106,9 +134,13 @@ def _measured(what: str, value: float | None) -> float:
     return value
 
 
-def _batches(data: Trajectories, size: int) -> list[tuple[Tensor, ...]]:
+def _labels(y: Tensor, model: Model) -> Tensor:
+    return y.long() if model.outputs > 1 else y
+
+
+def _batches(data: Trajectories, size: int, model: Model) -> list[tuple[Tensor, ...]]:
     x, y, *_ = data.tensors()
-    return list(batches_of(x, y, size=size))
+    return list(batches_of(x, _labels(y, model), size=size))
 
 
 def _conditions(data: Trajectories) -> list[str]:

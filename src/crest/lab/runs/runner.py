@@ -9,7 +9,14 @@ from pathlib import Path
 import torch
 
 from crest._base import rng
-from crest.lab.evaluation import macro_f1_of_splits, measured_budget, measured_credit, score
+from crest.lab.evaluation import (
+    condition_errors,
+    macro_f1_of_splits,
+    measured_budget,
+    measured_credit,
+    score,
+    worst_error,
+)
 from crest.lab.model import Model
 from crest.lab.objectives import make_objective
 from crest.lab.remedies import make_remedy
@@ -19,14 +26,16 @@ from crest.lab.runs.datasets import splits_of
 from crest.lab.runs.measures import (
     measured_deletion,
     measured_exchange,
+    measured_rating,
     measured_reanchored,
     measured_saliency,
     measured_traces,
 )
 from crest.lab.runs.provenance import commit, peak_memory, start_measuring_memory, versions
 from crest.lab.runs.record import Look, Record
-from crest.lab.runs.repairs import measured_repair
+from crest.lab.runs.repairs import REPAIRS, RepairPlan, measured_repair
 from crest.lab.runs.spec import RunSpec
+from crest.lab.systems import RECORDED
 from crest.lab.training import fit
 from crest.probes import Credit, CreditMeans
 
@@ -90,8 +99,14 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
     shares = measured_exchange(model, splits.id) if "exchange" in spec.measures else None
     exchanging = {} if shares is None else {"exchange": time.perf_counter() - before}
     spectral = None if shares is None else measured_exchange(model, splits.id, "spectrum")
-    again = measured_reanchored(model, splits) if "reanchor" in spec.measures else None
-    repaired = measured_repair(model, splits, spec.training, spec.seed) if "repair" in spec.measures else None
+    own = spec.system == "recordings"
+    again = measured_reanchored(model, splits, conditions=own) if "reanchor" in spec.measures else None
+    repaired = (
+        measured_repair(model, splits, spec.training, spec.seed, REPAIRS.get(spec.system, RepairPlan()))
+        if "repair" in spec.measures
+        else None
+    )
+    rating = measured_rating(model, splits.id) if "rating" in spec.measures else None
     shown = measured_attributions(model, splits.id) if "attribution" in spec.measures else {}
     if checkpoint is not None:
         save_checkpoint(checkpoint, model, spec)
@@ -120,6 +135,9 @@ def _run(spec: RunSpec, data: Path | None, checkpoint: Path | None) -> Record:
         spectral=spectral,
         reanchored=again,
         repaired=repaired,
+        rating=rating,
+        worst=worst_error(model, splits.ood) if own or spec.system in RECORDED else None,
+        conditions=condition_errors(model, splits) if own else {},
         attributions=shown,
         macro_f1=macro_f1_of_splits(model, splits),
     )

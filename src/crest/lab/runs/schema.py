@@ -20,6 +20,8 @@ _Reader = Callable[[Any], Any]
 
 # What every reader of numbers can hold, ours included; JSON has no limit.
 _LARGEST = 2**63 - 1
+# Names, versions and commits: what is longer is none of them.
+_LONGEST = 10_000
 
 
 class SchemaError(ValueError):
@@ -89,7 +91,11 @@ def _whole(value: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    return value if type(value) is str else _refuse("text", value)
+    if type(value) is not str:
+        _refuse("text", value)
+    if len(value) > _LONGEST:
+        raise SchemaError(f"must be text of at most {_LONGEST} characters, got {len(value)}")
+    return value
 
 
 def _anything(value: Any) -> Any:

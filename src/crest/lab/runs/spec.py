@@ -17,10 +17,10 @@ from crest.lab.ablations import LAB_READOUTS
 from crest.lab.encoders import ENCODERS, OWN_ENCODERS
 from crest.lab.model import Model, Standardize, make_model
 from crest.lab.objectives import OBJECTIVES
-from crest.lab.remedies import RUN_REMEDIES, make_remedy
+from crest.lab.remedies import RUN_FRONTS, RUN_REMEDIES, make_remedy
 from crest.lab.runs.combination import asks_for_signals, built_options, check_combination, crest_constants
 from crest.lab.runs.naming import FORMER, digest, naming, plain_copy
-from crest.lab.systems import Sizes, make_system
+from crest.lab.systems import RECORDED, Sizes, make_system
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES, Schedule
 from crest.readouts import REFERENCES, CrestConfig, signal_budget
 from crest.recordings import Trajectories
@@ -30,7 +30,7 @@ FORMAT = 1
 
 Options = Mapping[str, Any]
 
-MEASURES = ("attribution", "deletion", "exchange", "reanchor", "repair", "saliency", "traces")
+MEASURES = ("attribution", "deletion", "exchange", "rating", "reanchor", "repair", "saliency", "traces")
 """What a run measures on request beside errors, credit and budget."""
 
 _PARTS: dict[str, Mapping[str, Any]] = {
@@ -38,6 +38,7 @@ _PARTS: dict[str, Mapping[str, Any]] = {
     "readout": LAB_READOUTS,
     "objective": OBJECTIVES,
     "remedy": RUN_REMEDIES,
+    "front": RUN_FRONTS,
 }
 
 
@@ -51,7 +52,7 @@ class RunSpec:
     are the same. What was added to the package later is left out at its neutral value (`crest.lab.runs.naming`).
 
     Args:
-        system: gear, impact, cwru, or recordings of one's own.
+        system: gear, impact, cwru, hitsm, mitbih, sisfall, or your own recordings.
         regime: a named setting of the system.
         system_options: further changes of its parameters.
         encoder: a key of `ENCODERS`, or own.
@@ -61,14 +62,17 @@ class RunSpec:
             be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them.
         objective: a key of `OBJECTIVES`.
         objective_options: the objective's own keyword arguments.
-        remedy: what is done beside the readout, a key of `RUN_REMEDIES`.
+        remedy: what helps beside the readout, a key of `RUN_REMEDIES`.
         remedy_options: the remedy's own keyword arguments.
+        front: what stands in front of the model beside a remedy that changes batches, a key of `RUN_FRONTS`. A front alone is the
+            remedy, so that one run has one name.
+        front_options: the front's own keyword arguments.
         seed: of data, initial weights and batch order. 0 to 9 are reported, 1000 and up are for development.
         sizes: trajectories per split.
-        schedule: the encoder's unless given.
+        schedule: by default the encoder's.
         observe_every: epochs between looks at errors and credit during training; 0 for none.
         measures: what else is measured, of `MEASURES`: the harm of deleting steps, what the prediction follows when
-            backgrounds are exchanged, the same model re-anchored, what a repair makes of it, where the input gradient is and where the attributions
+            backgrounds are exchanged, how well the readout's own rating of steps finds the events, the same model re-anchored, what a repair makes of it, where the input gradient is and where the attributions
             of other packages are, some trajectories step by step.
 
     Example:
@@ -88,6 +92,8 @@ class RunSpec:
     objective_options: Options = dataclasses.field(default_factory=dict)
     remedy: str = "none"
     remedy_options: Options = dataclasses.field(default_factory=dict)
+    front: str = "none"
+    front_options: Options = dataclasses.field(default_factory=dict)
     seed: int
     sizes: Sizes = dataclasses.field(default_factory=Sizes)
     schedule: Schedule | None = None
@@ -105,11 +111,18 @@ class RunSpec:
         ):
             raise ValueError(
                 f"measures must be without attribution, exchange, reanchor and repair for {self.readout}, which sees the events: "
-                "nobody knows them in a signal that was changed"
+                "those of a changed signal are not known"
             )
-        if "repair" in self.measures and not (self.system == "hitsm" or self.system_options.get("condition")):
+        if "repair" in self.measures and not (
+            self.system in RECORDED or self.system_options.get("condition")
+        ):
             raise ValueError(
                 f"measures must be without repair for {self.system}, whose trajectories have no operating condition"
+            )
+        if self.front != "none" and self.remedy in RUN_FRONTS:
+            raise ValueError(
+                f"front must come with a remedy that changes batches, got {self.front} with the remedy {self.remedy}: give a front "
+                "alone as remedy"
             )
         require_fields(self, "be a whole number, 0 or more", "seed", "observe_every")
         # Written out, so that a record says what was done even when the encoder's schedule changes.
@@ -160,7 +173,7 @@ class RunSpec:
         return merged
 
     def _without_run_up(self, part: str = "readout") -> bool:
-        """Whether CREST need not look for a run-up, since nobody asked for it and a step sees no other."""
+        """Whether CREST need not look for a run-up: the options do not ask for it, and a step sees no other."""
         crest = part == "readout" and self.readout == "crest" and "run_up" not in self.readout_options
         return crest and bool(_PARTS["encoder"][self.encoder].per_step)
 
@@ -179,8 +192,16 @@ class RunSpec:
                 raise ValueError(f"{name} must be a mapping of its fields, got {fields[name]!r}")
         former = FORMER["RunSpec"]
         fields = {name: value for name, value in fields.items() if former.get(name, ...) != value}
-        require_known("spec", "field", fields, [field.name for field in dataclasses.fields(cls)])
         schedule = fields.get("schedule")
+        if not isinstance(fields.get("measures", ()), list | tuple):
+            raise ValueError(f"measures must be a list of names, got {fields['measures']!r:.80}")
+        for owner, kind, given in (
+            ("spec", cls, fields),
+            ("sizes", Sizes, fields.get("sizes")),
+            ("schedule", Schedule, schedule),
+        ):
+            if given is not None:
+                _require_whole(owner, kind, given)
         parts = {
             **({"sizes": Sizes(**fields["sizes"])} if "sizes" in fields else {}),
             **({"schedule": Schedule(**schedule)} if schedule is not None else {}),
@@ -211,7 +232,7 @@ class RunSpec:
         Args:
             channels: of the signals.
             outputs: 1 for labels that are numbers, or as many as there are classes.
-            budget: that of the training signals, where CREST is to have it.
+            budget: that of the training signals, if CREST is to have it.
         """
         return make_model(
             self.encoder,
@@ -228,8 +249,10 @@ class RunSpec:
         )
 
     def _front(self) -> nn.Module:
-        """What the remedy puts before the encoder."""
-        front = make_remedy(self.remedy, **self.remedy_options).front
+        """What stands before the encoder."""
+        alone = self.front == "none"
+        name, options = (self.remedy, self.remedy_options) if alone else (self.front, self.front_options)
+        front = make_remedy(name, **options).front
         return nn.Identity() if front is None else front()
 
     @property
@@ -244,7 +267,7 @@ class RunSpec:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Names of the classes of its labels, and its errors are then error rates; none where labels are numbers."""
+        """Names of the classes of its labels, and its errors are then error rates; none if labels are numbers."""
         found = getattr(make_system(self.system, self.regime, **self.system_options), "classes", ())
         # Of recordings, True, False and None say how to find the names.
         return tuple(found) if isinstance(found, list | tuple) else ()
@@ -254,14 +277,17 @@ class RunSpec:
         system = dataclasses.asdict(make_system(self.system, self.regime, **self.system_options))
         # Where the files lie does not change what is in them.
         system.pop("folder", None)
-        return plain_copy("resolved", {"system": system, **{part: self._defaults(part) for part in _PARTS}})
+        # A front beside a remedy came later: without one, records are as they were.
+        parts = [part for part in _PARTS if part != "front" or self.front != "none"]
+        return plain_copy("resolved", {"system": system, **{part: self._defaults(part) for part in parts}})
 
     def _naming(self) -> dict[str, dict[str, Any]]:
         """What of `resolved` takes part in names."""
         system = make_system(self.system, self.regime, **self.system_options)
         resolved = self.resolved()
         named = {"system": naming(type(system), resolved["system"])}
-        for part, registry in _PARTS.items():
+        for part in [one for one in _PARTS if one in resolved]:
+            registry = _PARTS[part]
             named[part] = naming(registry[getattr(self, part)], resolved[part])
             if "config" in named[part]:
                 named[part]["config"] = naming(CrestConfig, named[part]["config"])
@@ -299,10 +325,25 @@ class RunSpec:
     def id(self) -> str:
         """Readable stem and hash of the canonical form: the name of the run's record."""
         stem = [
-            self.system, self.regime, self.encoder, self.readout, self.objective, self.remedy, f"s{self.seed}"
+            self.system, self.regime, self.encoder, self.readout, self.objective, self.front, self.remedy, f"s{self.seed}"
         ]  # fmt: skip
         words = [word for word in stem if word not in ("default", "mse", "none")]
         return "-".join([*words, digest(self._canonical())])
+
+
+def _require_whole(owner: str, kind: type[Any], given: Mapping[str, Any]) -> None:
+    """Raise a ValueError if a mapping lacks a field of this dataclass that has no default, or has another one."""
+    fields = dataclasses.fields(kind)
+    require_known(owner, "field", given, [field.name for field in fields])
+    missing = [
+        field.name
+        for field in fields
+        if field.default is field.default_factory is dataclasses.MISSING and field.name not in given
+    ]
+    if missing:
+        raise ValueError(
+            f"{owner} must have every field without a default, got none for {', '.join(missing)}"
+        )
 
 
 def _like(default: Any, value: Any) -> Any:

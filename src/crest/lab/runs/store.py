@@ -36,7 +36,7 @@ class RunClaim:
             return
         handle, self._handle = self._handle, None
         try:
-            # Removed under the lock, so that it is nobody else's file that goes. It frees the run also where a
+            # Removed under the lock, so that no other process's file goes. It frees the run even if a
             # forked child has the file open and so still locked: the next claim makes a new one.
             if os.getpid() == self._owner and named_by(self._path, handle):
                 self._path.unlink(missing_ok=True)
@@ -58,12 +58,12 @@ class Store:
 
     A record is there whole or not at all, so present means complete. Processes share a folder by claims:
 
-        with claim:                    # of store.claim(id), where that is not None
-            if id not in store:        # somebody may have finished it before the claim was had
+        with claim:                    # of store.claim(id), if that is not None
+            if id not in store:        # another process may have finished it before
                 store.write(run(spec))
 
     Args:
-        folder: made where it is missing.
+        folder: made if it is missing.
 
     Example:
         >>> import tempfile
@@ -95,7 +95,7 @@ class Store:
         return self.path(id).is_file() or id in self.packed
 
     def ids(self) -> set[str]:
-        """Runs with a record; a ValueError where the packed file is damaged, since some may be missing."""
+        """Runs with a record; a ValueError if the packed file is damaged, since some may be missing."""
         return self.unpacked() | self.packed.ids()
 
     def unpacked(self) -> set[str]:
@@ -113,14 +113,14 @@ class Store:
         return self._place(id, _ERROR).read_text(encoding="utf-8")
 
     def failed_at(self, id: str) -> int | None:
-        """When the run failed, in nanoseconds; None where it did not."""
+        """When the run failed, in nanoseconds; None if it did not."""
         try:
             return self._place(id, _ERROR).stat().st_mtime_ns
         except FileNotFoundError:
             return None
 
     def read(self, id: str) -> Record:
-        """The record of a run; FileNotFoundError where there is none, ValueError where it is damaged."""
+        """The record of a run; FileNotFoundError if there is none, ValueError if it is damaged."""
         path = self.path(id)
         try:
             content = path.read_bytes()
@@ -129,10 +129,10 @@ class Store:
         return record_of(content, id, place=str(path), remedy="move it away, and its run is done again")
 
     def record(self, spec: RunSpec) -> Record:
-        """The record of a spec; as `read`, and a ValueError where it holds the spec of another run.
+        """The record of a spec; as `read`, and a ValueError if it holds the spec of another run.
 
         A stale record has an id that no spec has any more. So under the id of a spec as it is now there can be no
-        other one, unless somebody edited the record.
+        other one, unless the record was edited.
         """
         record = self.read(spec.id)
         if record.stale:
@@ -177,7 +177,7 @@ class Store:
             except BaseException:
                 os.close(handle)
                 raise
-            # A holder that let go after our opening took the file away: a lock on it keeps nobody out.
+            # A holder that let go after our opening took the file away: a lock on it keeps no other process out.
             if named_by(path, handle):
                 return RunClaim(path, handle)
             os.close(handle)

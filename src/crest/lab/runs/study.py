@@ -80,7 +80,7 @@ class Study:
 
 
 def copy_studies(source: Path, target: Path) -> list[str]:
-    """Ids of the studies whose results one folder of records has and another lacks or has otherwise; they are copied."""
+    """Ids of the studies whose results one folder of records has and another lacks or holds with other content; they are copied."""
     copied = []
     for path in sorted((source / FOLDER).glob("[!.]*.json")):
         content = path.read_bytes()

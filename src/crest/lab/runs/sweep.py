@@ -60,9 +60,9 @@ def sweep(
     """Do every run that has no record yet; those that failed before are tried again.
 
     Several processes, on one machine or on several with the same folder, may sweep at once: each run is
-    done by one of them. A run that fails leaves its traceback in the store and the others go on. Whatever
-    stops the sweep (Ctrl-C, a full disk, a lost scheduler) leaves the finished records, and the executor
-    without work: a new sweep does the rest.
+    done by one of them. A run that fails leaves its traceback in the store and the others go on. If the
+    sweep stops (Ctrl-C, a full disk, a lost scheduler), the finished records stay and the executor has no
+    work left: a new sweep does the rest.
 
     Args:
         specs: what to run. Those that share their data are done one after the other, else in this order.
@@ -85,7 +85,7 @@ def sweep(
 
 @contextlib.contextmanager
 def _data_folder(executor: RunExecutor) -> Iterator[Path | None]:
-    """A folder for the trajectories that runs share, where they can."""
+    """A folder for the trajectories that runs share; None if they cannot share files."""
     if not executor.shares_files:
         yield None
         return
@@ -169,7 +169,7 @@ class _Sweep:
         if claim is None:
             return False
         self.claims[spec.id] = claim
-        # Looked at under the claim: whoever held it before may have finished it, or seen it fail.
+        # Looked at under the claim: the holder before may have finished it, or seen it fail.
         if spec.id in self.store:
             self.found(spec.id)
             self._leave(spec)
@@ -194,7 +194,7 @@ class _Sweep:
 
     def _settle(self, spec: RunSpec, future: Future[Answer]) -> None:
         """Store what came back, or try again."""
-        # Nobody here cancels: a cluster's futures are cancelled when its scheduler is lost.
+        # Nothing here cancels: a cluster's futures are cancelled when its scheduler is lost.
         if future.cancelled():
             raise ConnectionError(
                 f"{self.executor.name} went away; finished runs are kept, start again for the rest"
@@ -209,7 +209,7 @@ class _Sweep:
                 return
             self._note(spec, f"{error}\n{_death(self.executor.end_of(future))}\n")
         elif isinstance(error, MemoryError):
-            # Too little was left to answer with.
+            # Too little was left to send a result with.
             self._note(spec, f"{error!r}\n{NO_MEMORY}\n")
         elif error is not None:
             raise RuntimeError(f"{self.executor.name} cannot execute {spec.id}: {error!r}") from error
@@ -218,11 +218,9 @@ class _Sweep:
         self._leave(spec)
 
     def _keep(self, spec: RunSpec, kind: str, content: Any) -> None:
-        """Store an answer. An error of the store is no failure of the run: it ends the sweep."""
+        """Store what came back. An error of the store is no failure of the run: it ends the sweep."""
         if kind == "refused":
-            raise RuntimeError(
-                f"{content}: another version of crest is at work there; finished runs are kept"
-            )
+            raise RuntimeError(f"{content}: another version of crest runs there; finished runs are kept")
         if kind == "failed":
             self._note(spec, content)
         else:
@@ -240,7 +238,7 @@ class _Sweep:
         self.listener.failed(spec.id, text)
 
     def _leave(self, spec: RunSpec) -> None:
-        """Give up the claim, and the data when nobody needs them any more."""
+        """Give up the claim, and the data when no other run needs them."""
         # After the record or the note is on the disk: who gets the claim next must see it.
         claim = self.claims.pop(spec.id, None)
         if claim is not None:
@@ -253,7 +251,7 @@ class _Sweep:
 def _death(status: int | None) -> str:
     """What the death of a run's process means, from its exit status."""
     if status == -signal.SIGKILL:
-        last = f"the last time by SIGKILL, as where the kernel runs out of memory: {MORE_MEMORY}"
+        last = f"the last time by SIGKILL, as when the kernel runs out of memory: {MORE_MEMORY}"
         return f"The process of this run died each time, {last}"
     how = "" if status is None else f", the last time by {_named(status)}"
     return f"The process of this run died each time{how}: killed, or out of memory?"

@@ -15,18 +15,19 @@ from crest.lab.runs.record import Record, Shares
 from crest.lab.runs.store import Store
 from crest.lab.runs.sweep import Listener, sweep
 from crest.lab.systems import CwruSystem, make_system
-from crest.lab.systems.cwru.files import RecordingFile, RecordingFileError, require_recordings
+from crest.lab.systems.public import DATA_SETS
+from crest.lab.systems.public_files import PublicFile, RecordingFileError, require_files
 from crest.lab.systems.recordings import RecordingsSystem
 from crest.probes import CreditMeans
 from crest.probes.result import LABELS
 
-# Two runs count as equal within these; our choice: docs/choices.md#tolerance
+# Two runs count as equal within these; our choice: docs/evidence/choices.md#tolerance
 RELATIVE_ERROR = 0.05
 ABSOLUTE_ERROR = 0.01
 CREDIT = 0.05
 
 _CREDIT = {**LABELS, "chance": "chance level"}
-# A message names so many runs; more of them tell nothing new.
+# A message names at most this many runs; more of them tell nothing new.
 _NAMED = 5
 
 
@@ -36,7 +37,7 @@ class Check:
 
     kept: Record
     new: Record | None
-    """None where the run failed."""
+    """None if the run failed."""
     differences: list[str]
     """What does not agree, in words."""
 
@@ -47,7 +48,7 @@ class Check:
 
 
 def differences(kept: Record, new: Record) -> list[str]:
-    """What differs by more than the tolerance between two records of one run, in words; empty where they agree.
+    """What differs by more than the tolerance between two records of one run, in words; empty if they agree.
 
     Errors may differ by 5 % of the kept one or by 0.01, whichever is more, credit, budget and shares by 0.05.
     """
@@ -142,16 +143,16 @@ def readable(store: Store) -> list[Record]:
         more = f" and {len(stale) - _NAMED} more" if len(stale) > _NAMED else ""
         raise ValueError(
             f"records must be of the defaults as they are now, got {len(stale)} of {len(records)} in "
-            f"{store.folder} that are of others: {', '.join(stale[:_NAMED])}{more}. Move their files away or remove "
+            f"{store.folder} that are of other defaults: {', '.join(stale[:_NAMED])}{more}. Move their files away or remove "
             "their lines, and do their runs again with `crest run`, or verify them with the commit that they name"
         )
     return records
 
 
 def with_data(records: Iterable[Record]) -> tuple[list[Record], dict[str, str]]:
-    """The records whose data are to be had here, and of the others why not, by id.
+    """The records whose data are here, and why those of the others are not, by id.
 
-    Simulated data are everywhere; recordings are where somebody has put them.
+    Simulated data are everywhere; recordings only on machines that have them.
     """
     # Looking means reading every recording: once for all runs that share them.
     look = functools.cache(_missing)
@@ -161,11 +162,15 @@ def with_data(records: Iterable[Record]) -> tuple[list[Record], dict[str, str]]:
         spec = record.spec
         system = make_system(spec.system, spec.regime, **spec.system_options)
         if spec.encoder == OWN:
-            reason: str | None = "its encoder is code of one's own, which is not run to verify"
+            reason: str | None = "its encoder is user code, which verify does not run"
         elif isinstance(system, RecordingsSystem):
             reason = _changed(system)
+        elif spec.system in DATA_SETS:
+            # Some runs read only some of the bearings.
+            files = system.recordings if isinstance(system, CwruSystem) else DATA_SETS[spec.system].files
+            reason = look(spec.system, getattr(system, "folder", None), files)
         else:
-            reason = look(system.folder, system.recordings) if isinstance(system, CwruSystem) else None
+            reason = None
         if reason is None:
             here.append(record)
         else:
@@ -181,23 +186,23 @@ def _changed(system: RecordingsSystem) -> str | None:
     return None if same else f"table {str(system.table)!r} and its signals are not what the run was named by"
 
 
-def _missing(folder: Path | str | None, recordings: tuple[RecordingFile, ...]) -> str | None:
+def _missing(data_set: str, folder: Path | str | None, files: tuple[PublicFile, ...]) -> str | None:
     try:
-        require_recordings(folder, recordings)
+        require_files(dataclasses.replace(DATA_SETS[data_set], files=files), folder)
     except RecordingFileError as error:
         return str(error)
     return None
 
 
 def drawn(records: Sequence[Record], sample: int, seed: int) -> list[Record]:
-    """So many of the records at random, or all where there are fewer; the same ones for the same seed."""
+    """So many of the records at random, or all if there are fewer; the same ones for the same seed."""
     require("sample", sample, "be a whole number, 1 or more")
     order = rng.generator(seed, "verify").permutation(len(records))
     return [records[place] for place in order[:sample]]
 
 
 def cheapest(records: Sequence[Record], sample: int) -> list[Record]:
-    """So many of the records, those whose runs took the shortest, or all where there are fewer."""
+    """So many of the records, those whose runs took the least time, or all if there are fewer."""
     require("sample", sample, "be a whole number, 1 or more")
     return sorted(records, key=lambda record: (sum(record.seconds.values()), record.id))[:sample]
 

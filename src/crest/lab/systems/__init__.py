@@ -7,13 +7,15 @@ themselves, their files and your own recordings are in `crest.recordings`.
 import importlib
 from typing import TYPE_CHECKING
 
+from crest._base.extras import missing_extra
+
 if TYPE_CHECKING:
     from crest.lab.systems.base import Sizes
     from crest.lab.systems.cwru import CwruSystem
     from crest.lab.systems.decodability import Errors, global_features, read_by_ridge
     from crest.lab.systems.gear import GearSystem
     from crest.lab.systems.impact import ImpactSystem
-    from crest.lab.systems.regimes import OUTSIDE, REGIMES, SIMULATORS, SYSTEMS, make_system, regime
+    from crest.lab.systems.regimes import OUTSIDE, RECORDED, REGIMES, SIMULATORS, SYSTEMS, make_system, regime
 
 _HOMES = {
     "base": ("Sizes",),
@@ -21,7 +23,7 @@ _HOMES = {
     "decodability": ("Errors", "global_features", "read_by_ridge"),
     "gear": ("GearSystem",),
     "impact": ("ImpactSystem",),
-    "regimes": ("OUTSIDE", "REGIMES", "SIMULATORS", "SYSTEMS", "make_system", "regime"),
+    "regimes": ("OUTSIDE", "RECORDED", "REGIMES", "SIMULATORS", "SYSTEMS", "make_system", "regime"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -34,9 +36,7 @@ def __getattr__(name: str) -> object:
     except ModuleNotFoundError as error:
         if (error.name or "crest").partition(".")[0] == "crest":
             raise
-        raise ImportError(
-            f"crest.lab.systems.{name} needs {error.name}: pip install 'crest-readout[lab]'"
-        ) from error
+        raise ImportError(missing_extra(f"crest.lab.systems.{name}", error.name, "lab")) from error
     globals()[name] = value
     return value
 
@@ -47,6 +47,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "OUTSIDE",
+    "RECORDED",
     "REGIMES",
     "SIMULATORS",
     "SYSTEMS",

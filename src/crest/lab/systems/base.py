@@ -15,7 +15,7 @@ from crest.recordings.trajectories import Splits, Trajectories
 @door
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Trajectories per split; the paper's numbers unless given."""
+    """Trajectories per split; by default the paper's numbers."""
 
     train: int = 1024
     id: int = 256

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from crest._base.arguments import require
 from crest.recordings.trajectories import Trajectories
 
-# our choice: docs/choices.md#cue
+# our choice: docs/evidence/choices.md#cue
 CUE_CLIP = 2.5
 
 

@@ -32,7 +32,7 @@ class GearSystem:
     seen through a noisy sensor, so that single steps of that channel say little; the ripple's amplitude tells it too.
     The load has a slow wave, so that the transmission error of a single step does not tell an engagement from a
     high load: only its contrast with the steps around it does. Severity is in the
-    transients while the faulty tooth is engaged and rings down. Reasons: docs/choices.md#gear.
+    transients while the faulty tooth is engaged and rings down. Reasons: docs/evidence/choices.md#gear.
     """
 
     steps: int = 512
@@ -127,7 +127,7 @@ class GearSystem:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Names of the classes that the labels number; none where the label is the severity."""
+        """Names of the classes that the labels number; none if the label is the severity."""
         return () if self.threshold is None else ("no fault", "fault")
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:
@@ -186,7 +186,7 @@ class GearSystem:
     ) -> npt.NDArray[np.float64]:
         """Noise-free states (N, T, 4): turn, speed, transmission error, rate.
 
-        `waves` (N, 3) holds the load's slow wave: relative amplitude, rate in Hz and phase; none unless given.
+        `waves` (N, 3) holds the load's slow wave: relative amplitude, rate in Hz and phase; none by default.
         """
         states: npt.NDArray[np.float64] = simulate_gear(
             self.steps,

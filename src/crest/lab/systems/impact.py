@@ -28,7 +28,7 @@ class ImpactSystem:
     step tells a contact: the zero of the position sensor is unknown, the accelerometer saturates at impacts
     and drifts slowly. How long it saturates tells the stiffness. The motion is exact, see
     `crest.lab.systems.kernels.impact`. Time is in units where the oscillator's angular frequency is 1. Reasons:
-    docs/choices.md#impact-oscillator.
+    docs/evidence/choices.md#impact-oscillator.
     """
 
     steps: int = 512
@@ -113,7 +113,7 @@ class ImpactSystem:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Names of the classes that the labels number; none where the label is the log stiffness."""
+        """Names of the classes that the labels number; none if the label is the log stiffness."""
         return () if self.threshold is None else ("soft", "stiff")
 
     def splits(self, seed: int, sizes: Sizes | None = None) -> Splits:

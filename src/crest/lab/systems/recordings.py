@@ -1,4 +1,4 @@
-"""One's own recordings as a system: windows of a table's signals in the three splits that a run needs."""
+"""The user's recordings as a system: windows of a table's signals in the three splits that a run needs."""
 
 import dataclasses
 import os
@@ -10,35 +10,34 @@ import numpy as np
 import numpy.typing as npt
 
 from crest._base import rng
-from crest._base.arguments import require_choice
 from crest._base.doors import door_leaving
 from crest.lab.systems.base import Sizes
 from crest.recordings.contents import recordings_digest
 from crest.recordings.gathering import gathered_recordings
 from crest.recordings.loading import joined
 from crest.recordings.options import Division, IdBy, RecordingOptions
-from crest.recordings.splits import split_rows
+from crest.recordings.splits import of_conditions, parts_of, split_rows
 from crest.recordings.trajectories import Splits, Trajectories
 
 MOST_WINDOWS = 10**9
 """As a size of a split: all windows that there are."""
 
 
-@door_leaving("channels", "columns", "classes", "ood", "id")
+@door_leaving("channels", "columns", "classes", "condition", "scale", "ood", "id")
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecordingsSystem(RecordingOptions):
-    """Windows of recordings that a table lists; `ood` and `id` name conditions.
+    """Windows of recordings that a table lists; `ood` and `id` name conditions, or with `split` the cells of that column.
 
-    The other arguments are the fields of `RecordingOptions` and those of `split_by_condition`. The sizes of a run are the most
+    Labels that are numbers get mean 0 and variance 1 on the training windows, so that errors of all runs compare. The other arguments are the fields of `RecordingOptions` and those of `split_by_condition`. The sizes of a run are the most
     windows that a split may have: those that there are come in random order. The seed also says which windows are held out for ID.
     """
 
     table: str | os.PathLike[str]
     folder: str | os.PathLike[str] | None = None
     content: str = ""
-    """Names table and signals as `recordings_digest` does; others are then refused. Empty: whatever is there."""
+    """Names table and signals as `recordings_digest` does; others are then refused. Empty: any are taken."""
     ood: Sequence[str] = ()
-    """Conditions that are OOD. None: the ID windows stand in their place, and nothing is to be said about OOD."""
+    """Conditions that are OOD. None: the ID windows take their place, and there is no OOD result."""
     id: Sequence[str] = ()
     """Conditions that are ID. None: ID windows are held out of all that are not OOD."""
     id_by: IdBy = "block"
@@ -52,14 +51,19 @@ class RecordingsSystem(RecordingOptions):
             values = getattr(self, name)
             if not isinstance(values, list | tuple) or not all(isinstance(one, str) for one in values):
                 raise ValueError(f"{name} must be a list of conditions, as text, got {values!r}")
-            if values and self.condition is None:
+            if values and self.split is not None:
+                if list(values) != [name]:
+                    raise ValueError(f"{name} must be ['{name}'] or empty with split, got {values!r}")
+            elif values and self.condition is None:
                 raise ValueError(f"condition must name the column of {', '.join(values)}, got None")
         both = sorted(set(self.ood) & set(self.id))
         if both:
             raise ValueError(f"id must name other conditions than ood, got {', '.join(both)} in both")
 
     def _division(self, seed: int) -> Division:
-        return Division(id_by=self.id_by, id_fraction=self.id_fraction, gap=self.gap, seed=seed)
+        return Division(
+            id_by=self.id_by, id_fraction=self.id_fraction, gap=self.gap, seed=seed, standardise_labels=True
+        )
 
     def digest(self) -> str:
         """Names what table and signals hold now."""
@@ -82,11 +86,20 @@ class RecordingsSystem(RecordingOptions):
     def divided(self, found: Trajectories, seed: int, sizes: Sizes | None = None) -> Splits:
         """These windows in the splits of one seed."""
         sizes = sizes or Sizes(train=MOST_WINDOWS, id=MOST_WINDOWS, ood=MOST_WINDOWS)
-        is_id = self._of(found, "id") if self.id else None
-        is_ood = self._of(found, "ood") if self.ood else np.zeros(len(found), dtype=np.bool_)
+        if self.split is not None:
+            is_ood, is_id = parts_of(found)
+            # A spec says without the table whether there is anything OOD.
+            for name, there in (("ood", is_ood.any()), ("id", is_id is not None)):
+                if there != bool(getattr(self, name)):
+                    raise ValueError(
+                        f"{name} must be ['{name}'] if the column {self.split!r} has such rows, else empty, got {getattr(self, name)!r}"
+                    )
+        else:
+            is_id = of_conditions(found, self.id, "id") if self.id else None
+            is_ood = of_conditions(found, self.ood) if self.ood else np.zeros(len(found), dtype=np.bool_)
         if (is_ood if is_id is None else is_ood | is_id).all():
             raise ValueError("ood must leave recordings to train on, got none")
-        splits = split_rows(found, is_ood, self._division(seed), is_id)
+        splits = split_rows(found, is_ood, is_id, self._division(seed))
         # With nothing held out the same windows stand in both places.
         outside = ("ood", sizes.ood) if self.ood else ("id", sizes.id)
         return Splits(
@@ -94,13 +107,6 @@ class RecordingsSystem(RecordingOptions):
             id=_drawn(splits.id, "id", sizes.id, seed),
             ood=_drawn(splits.ood, *outside, seed),
         )
-
-    def _of(self, found: Trajectories, name: str) -> npt.NDArray[np.bool_]:
-        """Which windows have one of the conditions of a split."""
-        conditions = found.extra["condition"]
-        for one in getattr(self, name):
-            require_choice(name, one, sorted(set(conditions.tolist())))
-        return np.isin(conditions, list(getattr(self, name)))
 
 
 def _drawn(part: Trajectories, name: str, most: int, seed: int) -> Trajectories:

@@ -1,4 +1,4 @@
-"""Named regimes of the simulators: nobody should have to trust one chosen setting.
+"""Named regimes of the simulators, so that you need not trust one chosen setting.
 
 Each changes one thing that matters against the default: how strong the cue is, how noisy it is at each step,
 how sparse the events are, and how much the background (ripple, load, sensors) or the event itself (contact
@@ -16,7 +16,9 @@ from crest.lab.systems.cwru import CwruSystem
 from crest.lab.systems.gear import GearSystem
 from crest.lab.systems.hitsm import HitsmSystem
 from crest.lab.systems.impact import ImpactSystem
+from crest.lab.systems.mitbih import MitbihSystem
 from crest.lab.systems.recordings import RecordingsSystem
+from crest.lab.systems.sisfall import SisfallSystem
 
 REGIMES: dict[str, dict[str, dict[str, Any]]] = {
     "gear": {
@@ -73,6 +75,13 @@ def regime(system: str, name: str = "default") -> GearSystem | ImpactSystem:
     return SIMULATORS[system](**REGIMES[system][name])
 
 
+RECORDED: dict[str, type[HitsmSystem] | type[MitbihSystem] | type[SisfallSystem]] = {
+    "hitsm": HitsmSystem,
+    "mitbih": MitbihSystem,
+    "sisfall": SisfallSystem,
+}
+"""Public recordings with a tie between target and condition, by name."""
+
 SYSTEMS: dict[str, type[GearSystem] | type[ImpactSystem] | type[CwruSystem]] = {
     **SIMULATORS,
     "cwru": CwruSystem,
@@ -83,23 +92,43 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     **REGIMES,
     "cwru": {"default": {}, "bearing": {"split": "bearing"}},
     "hitsm": {"default": {}, "untied": {"tie": 1 / 3}},
+    "mitbih": {
+        "default": {},
+        "tie_90": {"tie": 0.9},
+        "tie_99": {"tie": 0.99},
+        "untied": {"tie": 0.5, "field_tie": 0.5},
+    },
+    "sisfall": {
+        "default": {},
+        "tie_90": {"tie": 0.9},
+        "tie_95": {"tie": 0.95},
+        "tie_99": {"tie": 0.99},
+        "untied": {"tie": 0.5, "field_tie": 0.5},
+    },
 }
-"""Named settings of every system: the simulators' regimes, and what the bearings' split holds out."""
+"""Named settings of every system: the simulators' regimes, what the bearings' split holds out, how strong a tie is."""
+
+
+System = (
+    GearSystem | ImpactSystem | CwruSystem | HitsmSystem | MitbihSystem | SisfallSystem | RecordingsSystem
+)
+"""Any of them."""
 
 
 @door
 def make_system(
     system: str, setting: str = "default", **changes: Any
-) -> GearSystem | ImpactSystem | CwruSystem | HitsmSystem | RecordingsSystem:
-    """The system in a named setting, with further changes of its parameters. `recordings` are one's own.
+) -> GearSystem | ImpactSystem | CwruSystem | HitsmSystem | MitbihSystem | SisfallSystem | RecordingsSystem:
+    """The system in a named setting, with further changes of its parameters. `recordings` are your own.
 
     Example:
         >>> make_system("gear", "coarse_mesh", teeth=20).teeth
         20
     """
-    kinds = {**SYSTEMS, "hitsm": HitsmSystem, "recordings": RecordingsSystem}
+    kinds: dict[str, Any] = {**SYSTEMS, **RECORDED, "recordings": RecordingsSystem}
     settings = SETTINGS.get(system, {"default": {}})
     require_choice("system", system, kinds)
     require_choice(f"regime of {system}", setting, settings)
     require_known(system, "parameter", changes, kinds[system].__dataclass_fields__)
-    return kinds[system](**{**settings[setting], **changes})
+    made: System = kinds[system](**{**settings[setting], **changes})
+    return made

@@ -1,6 +1,6 @@
 """Compiled operators, each beside the plain one that it must agree with.
 
-CREST's passes over the features run compiled where numba is installed and the features are on a CPU; elsewhere, and in
+CREST's passes over the features run compiled if numba is installed and the features are on a CPU; elsewhere, and in
 exported graphs, they are plain torch. Both give the same steps and values, up to rounding.
 """
 

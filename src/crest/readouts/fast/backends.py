@@ -9,14 +9,15 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from crest._base.arguments import require_choice
+from crest._base.extras import missing_extra
 
 BACKENDS = ("auto", "numba", "torch")
 """Names that `backend` takes."""
 
 LARGEST_SIGMA = 100.0
-"""Deviation of the low-pass, in steps, up to which a plain convolution is cheaper than one by Fourier transforms.
+"""Standard deviation of the low-pass, in steps, up to which a plain convolution is cheaper than Fourier transforms.
 
-Our choice: docs/choices.md#compiled-low-pass
+Our choice: docs/evidence/choices.md#compiled-low-pass
 """
 
 # Asked once, and not imported: numba takes a second to load, and graphs are traced without a call to the importer.
@@ -29,7 +30,7 @@ def _checked(name: str, argument: str) -> str:
         raise ValueError(f"{argument} must be one of {', '.join(BACKENDS)}, got {type(name).__name__}")
     require_choice(argument, name, BACKENDS)
     if name == "numba" and not _INSTALLED:
-        raise ImportError(f"{argument} 'numba' needs numba: pip install 'crest-readout[fast]'")
+        raise ImportError(missing_extra(f"{argument} 'numba'", "numba", "fast"))
     return name
 
 
@@ -61,7 +62,7 @@ class backend:  # noqa: N801 - a verb, as torch.no_grad is
     or of a run's id. Without a block it holds for the process. A block holds for its own thread, whatever other threads choose.
 
     Args:
-        name: "auto" takes numba where it is installed, "numba" asks for it, "torch" does without. In all three, features on another
+        name: "auto" takes numba if it is installed, "numba" asks for it, "torch" does without. In all three, features on another
             device than the CPU, exported graphs, forward-mode derivatives and the transforms of `torch.func` run plain torch.
 
     Example:

@@ -1,6 +1,7 @@
-"""Say that kernels are being compiled, while somebody waits for it.
+"""Tell the user that kernels are being compiled.
 
-numba keeps compiled code on disk. It has no question for whether a kernel is there, so a first call that takes long is what tells it.
+numba keeps compiled code on disk. It counts what it did not find there just before it compiles, so only a call that compiles is told.
+A call that is slow for another reason, such as a busy machine, is not.
 """
 
 import contextlib
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 
 import torch
 
-# Code that is on disk is loaded in a fraction of this. our choice: docs/choices.md#compiled-low-pass
+# Compiling takes longer, and what is compiled sooner needs no word. our choice: docs/evidence/choices.md#compiled-low-pass
 _PATIENCE = 1.0
 _CALLED: set[tuple[object, torch.dtype]] = set()
 _TOLD: set[torch.dtype] = set()
@@ -18,7 +19,7 @@ _TOLD: set[torch.dtype] = set()
 
 @contextlib.contextmanager
 def told_first_call(kernel: object, dtype: torch.dtype) -> Iterator[None]:
-    """Around a call of a kernel: a warning if it is the first one and takes as long as compiling does; one for each dtype.
+    """Around a call of a kernel: a warning if it is the first one and compiles for long; one for each dtype.
 
     Example:
         >>> with told_first_call("any kernel", torch.float32):
@@ -27,14 +28,27 @@ def told_first_call(kernel: object, dtype: torch.dtype) -> Iterator[None]:
     if (kernel, dtype) in _CALLED:
         yield
         return
-    timer = threading.Timer(_PATIENCE, _tell, [dtype])
-    timer.daemon = True
-    timer.start()
+    before, done = _compiled_anew(kernel), threading.Event()
+
+    def watch() -> None:
+        # Again and again: on a busy machine compiling may begin late.
+        while not done.wait(_PATIENCE):
+            if _compiled_anew(kernel) > before:
+                _tell(dtype)
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
     _CALLED.add((kernel, dtype))
+
+
+def _compiled_anew(kernel: object) -> int:
+    """For how many types of arguments numba did not find the kernel on disk; 0 if numba does not compile it."""
+    stats = getattr(kernel, "stats", None)
+    return 0 if stats is None else len(stats.cache_misses)
 
 
 def _tell(dtype: torch.dtype) -> None:

@@ -19,9 +19,9 @@ from crest.readouts.fast.first_call import told_first_call
 from crest.readouts.fast.threads import on_threads
 
 _LANES = 8
-# Deviations at which the Gaussian is cut: what lies beyond is less than half a unit in the last place of float32, and of no
+# Standard deviations at which the Gaussian is cut: what lies beyond is less than half a unit in the last place of float32, and of no
 # consequence in float64, where the plain low-pass is cut at the same place.
-# our choice: docs/choices.md#compiled-low-pass
+# our choice: docs/evidence/choices.md#compiled-low-pass
 _REACH = {torch.float32: 5.42, torch.float64: 6.0}
 
 
@@ -103,7 +103,7 @@ def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMas
     whole = torch.full_like(size[:, :1], features.shape[1])
     steps = whole if mask is None else mask.sum(1, keepdim=True)
     left = steps - size
-    # Where every step is selected there is no rest: the contrast is zero.
+    # If every step is selected there is no rest: the contrast is zero.
     contrast = torch.where(left > 0, alpha, 0.0)
     level = ((1 - alpha) * (steps > 0)).expand_as(contrast)
     average = (1 - alpha) / steps.clamp(min=1)
@@ -179,7 +179,7 @@ def _require_features(features: Tensor, mask: Tensor | None) -> None:
 def _require_selection(
     like: Tensor, steps: int, tiles: Tensor, mask: Tensor | None, *weights: Tensor
 ) -> None:
-    """Of what pools: tiles of bytes over so many steps, and weights for each channel of `like` (B, ..., D)."""
+    """Raise a ValueError unless tiles are bytes for all steps, and weights are one for each channel of `like` (B, ..., D)."""
     batch, width = like.shape[0], like.shape[-1]
     _require("tiles", tiles, (batch, _tiled(width, steps)), torch.uint8)
     _require("mask", mask, (batch, steps), torch.bool)
@@ -195,6 +195,8 @@ def _residuals(
     from crest.readouts.fast.kernels.residuals import residuals  # noqa: PLC0415
 
     _require_features(features, mask)
+    if 0 in features.shape:
+        raise ValueError(f"features must have shape (B, T, D), none of them 0, got {tuple(features.shape)}")
     if not 0 <= lines <= len(features) or not 0 < sigma <= LARGEST_SIGMA:
         raise ValueError(
             f"lines must lie in [0, B] and sigma in (0, {LARGEST_SIGMA}], got {lines} and {sigma}"
@@ -246,6 +248,10 @@ def _choose(
     _require("tiles", tiles, (len(peak), _tiled(peak.shape[1], steps)), peak.dtype)
     for name, numbers in (("above", above), ("count", count)):
         _require(name, numbers, tuple(peak.shape), torch.int64)
+        if numbers.numel() and not (int(numbers.min()) >= 0 and int(numbers.max()) <= steps):
+            raise ValueError(
+                f"{name} must lie in [0, T], T = {steps}, got {int(numbers.min())} to {int(numbers.max())}"
+            )
     _require("mask", mask, (len(peak), steps), torch.bool)
     if dilation < 0:
         raise ValueError(f"dilation must be 0 or more, got {dilation}")

@@ -1,4 +1,4 @@
-"""Share the trajectories of a batch among threads: torch's own where they can be reached.
+"""Share the trajectories of a batch among threads: torch's own if they can be reached.
 
 After a parallel loop of torch, the threads of OpenMP go on waiting busily for the next one, for milliseconds. A second pool
 competes with them for the same cores: on two cores, two threads were slower than one. GNU OpenMP, which torch has on Linux, runs
@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 # Trajectories are handed out in this many parts for each thread, so that one which began late takes fewer.
-# our choice: docs/choices.md#threads
+# our choice: docs/evidence/choices.md#threads
 _PARTS = 4
 
 _PROCESS = os.getpid()
@@ -26,7 +26,7 @@ _PROCESS = os.getpid()
 
 def on_threads(kernel: Callable[..., None], trajectories: int, *arguments: Any) -> None:
     """Run `kernel(begin, end, *arguments)` over all trajectories, on as many threads as torch uses."""
-    # As many as torch itself asks for: OpenMP ends and makes threads anew where the number changes.
+    # As many as torch itself asks for: OpenMP ends and makes threads anew when the number changes.
     threads = torch.get_num_threads()
     if min(threads, trajectories) <= 1:
         kernel(0, trajectories, *arguments)
@@ -54,7 +54,7 @@ def on_threads(kernel: Callable[..., None], trajectories: int, *arguments: Any) 
 
 @functools.cache
 def torch_threads() -> Callable[[Callable[[], None], int], None] | None:
-    """A function that runs another at once on so many of torch's threads, the caller among them; None if out of reach."""
+    """A function that runs another on a number of torch's threads at once, the caller among them; None if out of reach."""
     if "ATen parallel backend: OpenMP" not in torch.__config__.parallel_info():
         return None
     # The one that torch brings and has loaded: another OpenMP would be a second pool.

@@ -1,16 +1,14 @@
 """Files of the recordings: fetched whole from mirrors or a folder, or a clear error."""
 
-import functools
 import hashlib
-import http.server
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crest.lab.systems.cwru.files import (
+    CWRU,
     RECORDINGS,
     RecordingFile,
     RecordingFileError,
@@ -20,6 +18,7 @@ from crest.lab.systems.cwru.files import (
     require_recordings,
 )
 from crest.lab.systems.cwru.order_tracking import SKF
+from file_server import Mirror
 
 CONTENT = {number: bytes([number]) * (5000 + number) for number in (1, 2, 3)}
 TABLE = tuple(
@@ -28,48 +27,13 @@ TABLE = tuple(
 )
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder, keeps the paths asked for, and breaks off in the middle where told to."""
-
-    asked: list[str]
-    broken: set[str]
-
-    def do_GET(self) -> None:
-        self.asked.append(self.path)
-        if self.path not in self.broken:
-            return super().do_GET()
-        content = Path(self.translate_path(self.path)).read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content[: len(content) // 2])
-        self.close_connection = True
-        return None
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """The test run stays quiet."""
-
-
-class Mirror:
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.asked, self.broken = folder, [], set()
-        folder.mkdir()
-        kind = type("Own", (Handler,), {"asked": self.asked, "broken": self.broken})
-        self.server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), functools.partial(kind, directory=str(folder))
-        )
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/"
-
-
 @pytest.fixture
 def mirrors(tmp_path: Path) -> Iterator[tuple[Mirror, Mirror]]:
     made = Mirror(tmp_path / "first"), Mirror(tmp_path / "second")
     fill(made[1].folder)
     yield made
     for mirror in made:
-        mirror.server.shutdown()
-        mirror.server.server_close()
+        mirror.close()
 
 
 def fill(folder: Path, *numbers: int) -> None:
@@ -95,6 +59,7 @@ def test_the_table_is_the_papers() -> None:
     }
     orders = {file.bearing.inner_race_order for file in RECORDINGS if file.diameter == 0.028}
     assert orders == {5.320}
+    assert CWRU.files == RECORDINGS
 
 
 def test_the_second_mirror_serves_what_the_first_lacks(
@@ -123,7 +88,10 @@ def test_half_a_download_is_never_taken_for_a_file(mirrors: tuple[Mirror, Mirror
     assert mirrors[0].url in str(caught.value)
     assert mirrors[1].url in str(caught.value)
     assert "--from-dir" in str(caught.value)
-    assert names(tmp_path / "data") == ["1.mat"]
+    # The half stays under a name of its own, for the next try.
+    assert names(tmp_path / "data") == ["1.mat", "2.mat.part"]
+    with pytest.raises(RecordingFileError, match=r"2\.mat: missing"):
+        require_recordings(tmp_path / "data", TABLE)
 
 
 def test_wrong_bytes_from_a_mirror_are_refused(mirrors: tuple[Mirror, Mirror], tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_the_fault_size_may_be_the_class(system: CwruSystem) -> None:
 
 def test_a_bearing_that_is_held_out_has_no_class_to_be_learned(system: CwruSystem) -> None:
     with pytest.raises(
-        ValueError, match=r"size_classes must be False where a diameter is held out, .* got True"
+        ValueError, match=r"size_classes must be False if a diameter is held out, .* got True"
     ):
         dataclasses.replace(system, split="bearing", size_classes=True)
 

@@ -1,32 +1,38 @@
-"""The sixteen CWRU recordings as files: which they are, where they lie, how they get there whole."""
+"""The sixteen CWRU recordings: which they are, and their files as those of a public data set."""
 
-import contextlib
-import hashlib
-import logging
-import os
-import shutil
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import pooch
-from rich.console import Console
-from rich.progress import Progress
-
 from crest.lab.systems.cwru.order_tracking import NTN, SKF, Bearing
+from crest.lab.systems.public_files import (
+    DataSet,
+    FileState,
+    RecordingFileError,
+    check_files,
+    fetch_files,
+    folder_of,
+    require_files,
+)
 
-# The centre's present address and its two former ones; every file is checked, whoever serves it.
+__all__ = [
+    "CWRU",
+    "MIRRORS",
+    "RECORDINGS",
+    "RecordingFile",
+    "RecordingFileError",
+    "check_recordings",
+    "data_folder",
+    "fetch_recordings",
+    "require_recordings",
+]
+
+# The centre's present address and its two former ones; every file is checked, from each of them.
 MIRRORS = (
     "https://engineering.case.edu/sites/default/files/",
     "https://csegroups.case.edu/sites/default/files/bearingdatacenter/files/Datafiles/",
     "http://csegroups.case.edu/sites/default/files/bearingdatacenter/files/Datafiles/",
-)
-# Seconds to connect and to wait for bytes; our choice: docs/choices.md#cwru
-TIMEOUT = (10, 60)
-REMEDY = "run `crest data fetch cwru`, or `crest data fetch cwru --from-dir FOLDER` with files you have"
-BY_HAND = (
-    "see whether this machine reaches the internet, and run the command again: what is there is not fetched twice. "
-    "Or save the files on another machine, and run `crest data fetch cwru --from-dir FOLDER` with their folder"
 )
 
 
@@ -66,45 +72,25 @@ _ROWS = (
     (3004, 0.028, 3, NTN, 972480, "5c0a940bcef2b4850c826f3480f493ea69c68a09b79a70e79c7fa5cb39020c32"),
 )
 RECORDINGS = tuple(RecordingFile(*row) for row in _ROWS)
-
-
-class RecordingFileError(ValueError):
-    """A recording's file is missing, damaged or not the right one; the message names it and the remedy."""
-
-    def __init__(self, problems: Sequence[str], remedy: str = REMEDY) -> None:
-        super().__init__("\n".join([*problems, f"What to do: {remedy}."]))
-
-
-class FileState(NamedTuple):
-    """What `check_recordings` found about one file: state is "present", "missing" or "corrupt"."""
-
-    file: RecordingFile
-    path: Path
-    state: str
-    detail: str = ""
+CWRU = DataSet(
+    name="cwru",
+    title="Case Western Reserve University Bearing Data Center",
+    what="16 drive-end vibration recordings of inner-race bearing faults, 12 kHz, four sizes at four motor loads",
+    licence="none stated with the data",
+    cite="Bearing Data Center, Case Western Reserve University",
+    addresses=MIRRORS,
+    files=RECORDINGS,
+    noun="recordings",
+)
+"""The recordings as a public data set."""
 
 
 def data_folder() -> Path:
-    """Folder of the recordings: `cwru` inside CREST_DATA or, where that is unset, the user's cache folder.
+    """Folder of the recordings: `cwru` inside CREST_DATA or, if that is unset, the user's cache folder.
 
     CREST_DATA may also be the folder of the .mat files itself.
     """
-    root = Path(os.environ.get("CREST_DATA") or pooch.os_cache("crest")).expanduser()
-    return root if any((root / file.name).exists() for file in RECORDINGS) else root / "cwru"
-
-
-def file_state(path: Path, file: RecordingFile) -> FileState:
-    """State of one path, judged by size and SHA-256."""
-    if not path.is_file():
-        return FileState(file, path, "missing", f"{path}: missing")
-    size = path.stat().st_size
-    if size < file.size:
-        return FileState(file, path, "corrupt", f"{path}: truncated, got {size} of {file.size} bytes")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest != file.sha256:
-        problem = f"{path}: wrong checksum, got SHA-256 {digest}, expected {file.sha256}"
-        return FileState(file, path, "corrupt", problem)
-    return FileState(file, path, "present")
+    return folder_of(CWRU)
 
 
 def check_recordings(
@@ -116,28 +102,14 @@ def check_recordings(
         >>> {found.state for found in check_recordings(Path("no such folder"))}
         {'missing'}
     """
-    folder = Path(folder or data_folder())
-    return [file_state(folder / file.name, file) for file in recordings]
+    return check_files(_only(recordings), folder or data_folder())
 
 
 def require_recordings(
     folder: Path | str | None = None, recordings: Sequence[RecordingFile] = RECORDINGS
 ) -> Path:
     """The folder, after a check of its recordings: raises a RecordingFileError that lists those which are not right."""
-    folder = Path(folder or data_folder())
-    problems = [found.detail for found in check_recordings(folder, recordings) if found.state != "present"]
-    if problems:
-        raise RecordingFileError(_in_short(folder, problems, recordings))
-    return folder
-
-
-def _in_short(folder: Path, problems: Sequence[str], recordings: Sequence[RecordingFile]) -> Sequence[str]:
-    """One line where a folder has no recording at all: the wrong folder needs no list of files."""
-    if len(recordings) < 2 or any((folder / file.name).exists() for file in recordings):
-        return problems
-    return [
-        f"{folder}: has none of the {len(recordings)} recordings, {recordings[0].name} to {recordings[-1].name}"
-    ]
+    return require_files(_only(recordings), folder or data_folder())
 
 
 def fetch_recordings(
@@ -147,81 +119,10 @@ def fetch_recordings(
     progress: bool = True,
     recordings: Sequence[RecordingFile] = RECORDINGS,
 ) -> Path:
-    """The folder, with every recording in it: copied from `from_dir`, or downloaded.
-
-    Each file comes from the first mirror that has it right. Files that are there and right are left alone, so
-    a broken run is taken up where it stopped. A file gets its name only after its SHA-256 agreed.
-    """
-    if from_dir is not None and not Path(from_dir).is_dir():
-        raise FileNotFoundError(f"from_dir must be a folder with the .mat files, {from_dir} is none")
-    folder = Path(folder or data_folder())
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = [found.file for found in check_recordings(folder, recordings) if found.state != "present"]
-    problems: list[str] = []
-    with Progress(console=Console(stderr=True), disable=not progress) as bars:
-        task = bars.add_task("CWRU", total=sum(file.size for file in wanted))
-        for file in wanted:
-            bars.update(task, description=f"CWRU {file.name}")
-            if from_dir is not None:
-                problems += _copy(Path(from_dir) / file.name, folder / file.name, file)
-            else:
-                _download(folder, file, mirrors)
-            bars.update(task, advance=file.size)
-    if problems and from_dir is not None:
-        raise RecordingFileError(_in_short(Path(from_dir), problems, wanted))
-    return folder
+    """The folder, with every recording in it: copied from `from_dir`, or downloaded from the first mirror that has it right."""
+    data = dataclasses.replace(_only(recordings), addresses=tuple(mirrors))
+    return fetch_files(data, folder or data_folder(), from_dir, progress)
 
 
-def _copy(source: Path, target: Path, file: RecordingFile) -> list[str]:
-    """What is wrong with the source; nothing if it was copied."""
-    found = file_state(source, file)
-    if found.state != "present":
-        return [found.detail]
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        shutil.copyfile(source, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-    return []
-
-
-@contextlib.contextmanager
-def _quiet_pooch() -> Iterator[None]:
-    """Without pooch's own lines, which would tear the progress bar."""
-    logger, level = pooch.get_logger(), pooch.get_logger().level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-def _download(folder: Path, file: RecordingFile, mirrors: Sequence[str]) -> None:
-    """The file, from the first mirror that serves the right bytes."""
-    problems = []
-    for mirror in mirrors:
-        url = mirror.rstrip("/") + "/" + file.name
-        loader = pooch.HTTPDownloader(timeout=TIMEOUT)
-        try:
-            with _quiet_pooch():
-                # pooch writes to a temporary name and renames once the checksum agrees
-                pooch.retrieve(url, f"sha256:{file.sha256}", fname=file.name, path=folder, downloader=loader)
-            return
-        # requests' errors are OSErrors; pooch's wrong checksum is a ValueError
-        except (OSError, ValueError) as error:
-            problems.append(f"  {url}: {_in_a_line(error)}")
-    tried = f"{folder / file.name}: could not be downloaded; tried {len(mirrors)} addresses"
-    raise RecordingFileError([tried, *problems], BY_HAND)
-
-
-def _in_a_line(error: Exception) -> str:
-    """Why a download failed. Of errors around errors, the innermost one says it: the others tell how it was tried."""
-    inner: object = error
-    while (arguments := getattr(inner, "args", ())) and isinstance(
-        deeper := getattr(arguments[0], "reason", arguments[0]), Exception
-    ):
-        inner = deeper
-    words = str(inner)
-    # urllib3 begins with the connection, whose address stands in front already.
-    return words.rpartition("): ")[2] if words.startswith("HTTP") else words
+def _only(recordings: Sequence[RecordingFile]) -> DataSet:
+    return dataclasses.replace(CWRU, files=tuple(recordings))

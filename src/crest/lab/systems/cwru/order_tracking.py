@@ -15,15 +15,15 @@ from crest._base.floats import Floats
 
 # Shaft speeds of the four loads lie between 1721 and 1797 rpm (data README), here with 1 % of room; Hz.
 SHAFT_RANGE = (28.4, 30.3)
-# Band of the housing's resonances that impacts ring at; our choice: docs/choices.md#cwru
+# Band of the housing's resonances that impacts ring at; our choice: docs/evidence/choices.md#cwru
 BAND = (2000.0, 5000.0)
-# Slip moves the passing frequency by less than this share of it; our choice: docs/choices.md#cwru
+# Slip moves the passing frequency by less than this share of it; our choice: docs/evidence/choices.md#cwru
 SLIP = 0.01
-# Seconds over which the slip is taken as constant; our choice: docs/choices.md#cwru
+# Seconds over which the slip is taken as constant; our choice: docs/evidence/choices.md#cwru
 BLOCK = 1.0
-# Share of the time between two impacts that counts as event; our choice: docs/choices.md#cwru
+# Share of the time between two impacts that counts as event; our choice: docs/evidence/choices.md#cwru
 EVENT_FRACTION = 0.2
-# Hz between the points at which a line's top is sought: 0.06 rpm; our choice: docs/choices.md#cwru
+# Hz between the points at which a line's top is sought: 0.06 rpm; our choice: docs/evidence/choices.md#cwru
 RESOLUTION = 1e-3
 
 
@@ -147,7 +147,7 @@ def track(
         signal: Acceleration (T,).
         sample_rate: Hz.
         order: Impacts per turn, from the bearing's geometry.
-        rpm: Shaft speed where the recording has it.
+        rpm: Shaft speed, if the recording has it.
         fraction: Share of the time between two impacts that counts as event.
     """
     turns = shaft_rate(signal, sample_rate, rpm)

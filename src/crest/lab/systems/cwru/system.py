@@ -73,7 +73,7 @@ class CwruSystem:
     pair of numbers for all recordings, since the level carries information; or, `standardized`, of each window by
     itself, as is common in bearing diagnostics: nothing can then be read from the level. y is the diameter standardised
     over the training recordings, or with `size_classes` its number among the diameters; proxy the log-RMS of the window in g.
-    Reasons: docs/choices.md#cwru.
+    Reasons: docs/evidence/choices.md#cwru.
     """
 
     folder: Path | str | None = None
@@ -115,7 +115,7 @@ class CwruSystem:
             raise ValueError(f"recordings must leave two diameters to train on, got {sorted(kept)}")
         if self.size_classes and len(kept) < len(self._diameters):
             raise ValueError(
-                "size_classes must be False where a diameter is held out, since no model can learn its class, got True"
+                "size_classes must be False if a diameter is held out, because no model can learn its class, got True"
             )
 
     @property
@@ -124,7 +124,7 @@ class CwruSystem:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Names of the classes that the labels number, from the smallest fault on; none where the label is the diameter."""
+        """Names of the classes that the labels number, from the smallest fault on; none if the label is the diameter."""
         return tuple(f"{diameter:g} in" for diameter in self._diameters) if self.size_classes else ()
 
     def _condition(self, file: RecordingFile) -> float:

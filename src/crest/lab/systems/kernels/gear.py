@@ -17,7 +17,7 @@ def mesh_stiffness(turn, severity, ripple, teeth, loss, edge, worn):
     place = tooth - teeth * np.floor(tooth / teeth)
     if place < worn:
         into = min(place, worn - place) / edge
-        # Where every tooth is worn, there is no edge.
+        # If every tooth is worn, there is no edge.
         share = 0.5 - 0.5 * np.cos(np.pi * into) if into < 1.0 and worn < teeth else 1.0
         stiffness *= 1.0 - loss * severity * share
     return stiffness

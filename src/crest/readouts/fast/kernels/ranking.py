@@ -16,7 +16,7 @@ from crest.readouts.fast.kernels.lanes import (
 )
 from crest.readouts.fast.kernels.tiles import TILE_STEPS, compiled
 
-# So many rows are counted where a series is longer, until the threshold is known roughly.
+# This many rows are counted if a series is longer, until the threshold is known roughly.
 _SAMPLE = 2048
 # More halvings than there are between the floor and two neighbouring numbers of float64: it ends before, also on ties.
 _MOST = 60
@@ -154,7 +154,7 @@ def _thresholds(series, wanted, peak, above, floor, tie, resolution, threshold):
         middle,
         count,
     )
-    # Where just what is wanted passes `low`, the last step is the smallest of it: the least value that is `low` or more.
+    # If just what is wanted passes `low`, the last step is the smallest of it: the least value that is `low` or more.
     least, beyond = take(low, 0), splat(series.dtype.type(np.inf))
     lowest = beyond
     for i in range(0, T * LANES, LANES):

@@ -34,7 +34,7 @@ def end_factors(valid, weights, sigma, line, by_value, by_slope):
         if t > radius:
             around -= valid[t - radius - 1]
         by_value[t], by_slope[t] = 1, 0
-        # Where nothing is missing the weights add up to one.
+        # If nothing is missing the weights add up to one.
         if around == 2 * radius + 1:
             continue
         present, spread, tilt = 0.0, 0.0, 0.0
@@ -105,7 +105,7 @@ def _fill(rows, row, series, D, channel, lo, hi, valid, masked, origin, scale):
 def _smooth(rows, row, steps, weights, out):
     """The Gaussian's sum over taps, four steps at a time: each row that is loaded serves all four."""
     radius = len(weights) - 1
-    # In the last block up to three steps too many: both buffers have rows for them, which nobody reads.
+    # In the last block up to three steps too many: both buffers have rows for them, which are never read.
     for t in range(0, steps, 4):
         i = (row + t) * LANES
         a0, a1, a2 = take(rows, i + LANES), take(rows, i + 2 * LANES), take(rows, i + 3 * LANES)

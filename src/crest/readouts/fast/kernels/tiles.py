@@ -4,7 +4,7 @@ Channels go in tiles of eight, the lanes of one vector. A tile of residuals is a
 that a step further in time is eight numbers further in memory, whatever D is. Features stay as they are (T, D), in
 blocks of steps that a cache holds. Kernels take the trajectories from `begin` to `end`: threads share a batch.
 
-Sums of up to 512 numbers are in the features' dtype, sums of these in float64. NaN stays NaN where features are
+Sums of up to 512 numbers are in the features' dtype, sums of these in float64. NaN stays NaN if features are
 pooled, and is no residual.
 """
 
@@ -38,7 +38,7 @@ def channels(series, index, width, spare):
 
 @compiled
 def first_valid(valid, masked, T):
-    """The first valid step of a trajectory; T where there is none."""
+    """The first valid step of a trajectory; T if there is none."""
     start = 0
     if masked:
         while start < T and not valid[start]:
