@@ -59,5 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _seeded() -> None:
+def _same_start() -> None:
     torch.manual_seed(0)
+    # numba's first parallel loop in a process gives torch its own number of threads, and sums then round differently.
+    torch.set_num_threads(1)
