@@ -2,7 +2,10 @@
 
 import collections
 import copy
+import random
+import types
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,23 @@ class Stubborn(collections.OrderedDict[str, Tensor]):
 
     def update(self, *_: Any, **__: Any) -> None:
         raise TypeError("no update")
+
+
+@dataclass
+class Settings:
+    """A dataclass that a model may write to."""
+
+    counts: list[int] = field(default_factory=list)
+    rate: float = 0.1
+
+
+GENERATORS: dict[str, Callable[[Any], Any]] = {
+    "torch's": lambda one: torch.rand(1, generator=one.of_torch),
+    "NumPy's": lambda one: one.of_numpy.normal(),
+    "NumPy's other bits": lambda one: one.of_twister.normal(),
+    "NumPy's old": lambda one: one.of_state.normal(),
+    "Python's": lambda one: one.of_python.random(),
+}
 
 
 class Everything(nn.Module):
@@ -40,6 +60,11 @@ class Everything(nn.Module):
         self.fixed.setflags(write=False)
         self.spread = np.broadcast_to(np.zeros(1), (4,))
         self.cached = Stubborn(a=torch.zeros(1))
+        self.of_torch, self.of_numpy = torch.Generator().manual_seed(0), np.random.default_rng(0)
+        self.of_twister = np.random.Generator(np.random.MT19937(0))
+        self.of_state, self.of_python = np.random.RandomState(0), random.Random(0)
+        self.settings, self.space = Settings(), types.SimpleNamespace(last=[0])
+        self.optimizer = torch.optim.Adam(self.layer.parameters())
 
 
 def _grown(one: Everything) -> None:
@@ -66,6 +91,11 @@ def _scripted(one: Everything) -> None:
 
 def _hooked(one: Everything) -> None:
     one.layer.weight.register_post_accumulate_grad_hook(lambda weight: weight.grad.zero_())
+
+
+def _stepped(one: Everything) -> None:
+    one.optimizer.param_groups[0]["lr"] = 5.0
+    one.optimizer.step()
 
 
 WRITES: dict[str, Callable[[Everything], object]] = {
@@ -98,6 +128,11 @@ WRITES: dict[str, Callable[[Everything], object]] = {
     "attribute of a tensor": lambda one: setattr(one.layer.weight, "tag", 1),
     "dictionary that refuses": lambda one: one.cached.__setitem__("b", torch.ones(1)),
     "NaN": lambda one: one.mean.fill_(torch.nan),
+    "dataclass": lambda one: setattr(one.settings, "rate", 0.5),
+    "list in a dataclass": lambda one: one.settings.counts.append(1),
+    "list in a namespace": lambda one: one.space.last.append(1),
+    "optimizer": _stepped,
+    **{f"{name} generator": draw for name, draw in GENERATORS.items()},
 }
 
 
@@ -125,6 +160,9 @@ def shown(one: Everything) -> list[Any]:
         ],
         [sorted(vars(value)) for value in one.parameters()],
         sorted(vars(one)),
+        [one.settings, one.space, one.optimizer.state_dict()],
+        [one.of_torch.get_state().tolist(), one.of_numpy.bit_generator.state, one.of_python.getstate()],
+        [str(one.of_twister.bit_generator.state), str(one.of_state.get_state())],
     ]
 
 

@@ -2,13 +2,18 @@
 
 A copy of the module would be simpler, and would not do: hooks and functions that hold the module itself would still write to it, and
 many modules cannot be copied. So what a forward pass can write is kept beside, and put back in place, by identity and by value. It
-costs a copy of every tensor and array inside for as long as the block lasts. What is in other Python objects (generators, dataclasses,
-optimizers), in quantised tensors, in globals or in files is not put back.
+costs a copy of every tensor and array inside for as long as the block lasts. Of other Python objects, generators of random numbers,
+optimizers, dataclasses and namespaces are put back too. What is in objects of other classes, in quantised tensors, in globals or in
+files is not.
 """
 
 import collections
 import contextlib
-from collections.abc import Iterator
+import copy
+import dataclasses
+import random
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -71,6 +76,7 @@ def untouched(module: nn.Module, argument: str = "model") -> Iterator[None]:
 # The first that fits: the methods of these classes themselves are used, since a class derived from one may refuse or count its changes.
 _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+_GENERATORS = (torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
 
 
 class _Kept:
@@ -82,6 +88,7 @@ class _Kept:
         self.tensors: list[_KeptTensor | _KeptSparse] = []
         self.hooks: list[tuple[Tensor, str]] = []
         self.arrays: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
+        self.generators: list[Callable[[], object]] = []
 
     def keep(self, value: Any) -> None:
         """Remember this, and what is inside of it."""
@@ -89,9 +96,7 @@ class _Kept:
         waiting = [value]
         while waiting:
             one = waiting.pop()
-            if id(one) in self.seen or not isinstance(
-                one, (nn.Module, Tensor, np.ndarray, tuple, *_CONTAINERS)
-            ):
+            if id(one) in self.seen or not _can_change(one):
                 continue
             self.seen.add(id(one))
             if isinstance(one, Tensor):
@@ -101,7 +106,9 @@ class _Kept:
             elif isinstance(one, torch.jit.ScriptModule):
                 # What a scripted module has is not in its Python namespace.
                 waiting += [*one.parameters(), *one.buffers()]
-            elif isinstance(one, nn.Module):
+            elif isinstance(one, _GENERATORS):
+                self.generators.append(_set_back(one))
+            elif isinstance(one, nn.Module) or _has_fields(one):
                 waiting.append(vars(one))
             elif isinstance(one, tuple):
                 waiting += one
@@ -151,6 +158,36 @@ class _Kept:
             # By its bytes: NaN is not equal to itself, and objects may compare in ways of their own.
             if alike and array.flags.writeable and array.tobytes() != values.tobytes():
                 array[...] = values
+        for set_back in self.generators:
+            set_back()
+
+
+def _can_change(one: Any) -> bool:
+    kinds = (nn.Module, Tensor, np.ndarray, tuple, *_CONTAINERS, *_GENERATORS)
+    return isinstance(one, kinds) or _has_fields(one)
+
+
+def _has_fields(one: Any) -> bool:
+    """Whether it is an object of values: one with a `__init__` of its own may hold anything, locks and files too."""
+    known = isinstance(one, (torch.optim.Optimizer, types.SimpleNamespace)) or dataclasses.is_dataclass(one)
+    return known and not isinstance(one, type) and hasattr(one, "__dict__")
+
+
+def _set_back(generator: Any) -> Callable[[], object]:
+    """What sets a generator of random numbers back to where it is now."""
+    if isinstance(generator, torch.Generator):
+        state = generator.get_state()
+        return lambda: generator.set_state(state)
+    if isinstance(generator, random.Random):
+        numbers = generator.getstate()
+        return lambda: generator.setstate(numbers)
+    if isinstance(generator, np.random.RandomState):
+        legacy = generator.get_state()
+        return lambda: generator.set_state(legacy)
+    bits = generator.bit_generator
+    # A copy: the state of some holds an array that they write to.
+    kept = copy.deepcopy(bits.state)
+    return lambda: setattr(bits, "state", kept)
 
 
 class _KeptTensor:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from crest.recordings.archives import require_own_names, require_room
 from crest.recordings.optional import optional_module
+from crest.recordings.parquet_pages import room_of_pages
 from crest.recordings.selection import ColumnSelection, Content, planned
 
 _ROWS = 2**16
@@ -32,7 +33,7 @@ def read_parquet(path: Path, selection: ColumnSelection) -> Content:
     """
     parquet = optional_module("pyarrow.parquet", "a Parquet signal")
     arrow = optional_module("pyarrow", "a Parquet signal")
-    with parquet.ParquetFile(path) as file:
+    with arrow.OSFile(str(path)) as handle, parquet.ParquetFile(handle) as file:
         schema = file.schema_arrow
         names = tuple(str(name) for name in schema.names)
         require_own_names("columns", names)
@@ -50,7 +51,7 @@ def read_parquet(path: Path, selection: ColumnSelection) -> Content:
                     "columns= names those to read"
                 )
         wanted = [names[place] for place in read]
-        rows = require_rows(file, wanted, path.name, selection.largest)
+        rows = require_rows(handle, file, wanted, path.name, selection.largest)
         array = np.empty((rows, len(read)))
         begin: dict[int, Any] = {}
         done = 0
@@ -68,12 +69,13 @@ def read_parquet(path: Path, selection: ColumnSelection) -> Content:
 
 
 def require_rows(
-    file: Any, columns: Collection[str], name: str, largest: int | None = None, *, cell: int = 16
+    handle: Any, file: Any, columns: Collection[str], name: str, largest: int | None = None, *, cell: int = 16
 ) -> int:
     """The rows of a Parquet file, refused when its columns take more memory than `largest` bytes.
 
     Args:
-        file: pyarrow's ParquetFile.
+        handle: the file, as `room_of_pages` takes it.
+        file: pyarrow's ParquetFile of it.
         columns: those that are to be read.
         name: of the file, for the message.
         largest: bytes, as `require_room` takes them.
@@ -87,8 +89,10 @@ def require_rows(
     wanted = set(columns)
     parts = (group.column(place) for group in groups for place in range(group.num_columns))
     unpacked = sum(max(part.total_uncompressed_size, 0) for part in parts if part.path_in_schema in wanted)
-    # The larger of both: what repeats a value is short in the file and long in memory.
-    require_room({name: max(cell * rows * len(wanted), unpacked)}, largest)
+    # The largest: what repeats a value is short in the file and long in memory, and a page may tell more than the index.
+    require_room(
+        {name: max(cell * rows * len(wanted), unpacked, room_of_pages(handle, about, wanted))}, largest
+    )
     return rows
 
 

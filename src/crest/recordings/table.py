@@ -174,10 +174,11 @@ def _with_point(cell: str) -> str:
 
 def _parquet_table(path: Path) -> RecordingTable:
     parquet = optional_module("pyarrow.parquet", "a Parquet table (a CSV table does not)")
+    arrow = optional_module("pyarrow", "a Parquet table (a CSV table does not)")
     try:
-        with parquet.ParquetFile(path) as file:
+        with arrow.OSFile(str(path)) as handle, parquet.ParquetFile(handle) as file:
             columns = tuple(str(name) for name in file.schema_arrow.names)
-            _require_count(require_rows(file, columns, path.name, cell=_CELL))
+            _require_count(require_rows(handle, file, columns, path.name, cell=_CELL))
             texts: list[list[str]] = [[] for _ in columns]
             taken = 0
             for batch in file.iter_batches(_ROWS):
