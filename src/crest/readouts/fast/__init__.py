@@ -4,6 +4,7 @@ CREST's passes over the features run compiled if numba is installed and the feat
 exported graphs, they are plain torch. Both give the same steps and values, up to rounding.
 """
 
+from crest.readouts.fast.ahead import warm_up
 from crest.readouts.fast.backends import LARGEST_SIGMA, backend, chosen_backend, serves
 
-__all__ = ["LARGEST_SIGMA", "backend", "chosen_backend", "serves"]
+__all__ = ["LARGEST_SIGMA", "backend", "chosen_backend", "serves", "warm_up"]

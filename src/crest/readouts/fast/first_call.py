@@ -34,7 +34,7 @@ def told_first_call(kernel: object, dtype: torch.dtype) -> Iterator[None]:
         # Again and again: on a busy machine compiling may begin late.
         while not done.wait(_PATIENCE):
             if _compiled_anew(kernel) > before:
-                _tell(dtype)
+                _tell(kernel, dtype)
                 return
 
     threading.Thread(target=watch, daemon=True).start()
@@ -51,11 +51,18 @@ def _compiled_anew(kernel: object) -> int:
     return 0 if stats is None else len(stats.cache_misses)
 
 
-def _tell(dtype: torch.dtype) -> None:
+def _how_often(kernel: object) -> str:
+    # numba's name for the folder where it keeps a kernel; empty if it found none that can be written.
+    if getattr(getattr(kernel, "stats", None), "cache_path", None) is None:
+        return "in each process, since no folder can be written to keep the result (NUMBA_CACHE_DIR can name one)"
+    return "once, as the result is kept on disk"
+
+
+def _tell(kernel: object, dtype: torch.dtype) -> None:
     if dtype not in _TOLD:
         _TOLD.add(dtype)
         warnings.warn(
-            f"crest compiles its operators for {dtype}, which takes some 10 s once; the result is kept on disk. "
-            "crest.readouts.fast.backend('torch') does without",
+            f"crest compiles its operators for {dtype}, which takes some 10 s, {_how_often(kernel)}. "
+            "`crest warm-up` does it ahead, crest.readouts.fast.backend('torch') does without",
             stacklevel=1,
         )

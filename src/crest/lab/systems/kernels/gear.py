@@ -8,8 +8,10 @@ the natural angular frequency.
 import numba
 import numpy as np
 
+from crest._base.kept_on_disk import kept_on_disk
 
-@numba.njit(cache=True)
+
+@kept_on_disk()
 def mesh_stiffness(turn, severity, ripple, teeth, loss, edge, worn):
     """Mesh stiffness over its mean: a tooth-pass ripple, and the loss while one of the first teeth is engaged."""
     tooth = turn * teeth
@@ -23,7 +25,7 @@ def mesh_stiffness(turn, severity, ripple, teeth, loss, edge, worn):
     return stiffness
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def derivative(time, turn, speed, error, rate, unit, machine):
     """Time derivatives of (turn, speed, error, rate)."""
     nominal, level, phase, severity, load, wave, wave_rate, wave_phase = unit
@@ -38,7 +40,7 @@ def derivative(time, turn, speed, error, rate, unit, machine):
     return speed, (drive - mesh) * nominal / inertia, frequency * rate, frequency * (pull - mesh)
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def _simulate_one(out, turn, dt, substeps, burn, unit, machine):
     speed, error, rate = unit[1], unit[4], 0.0
     h = dt / substeps
@@ -68,7 +70,7 @@ def _simulate_one(out, turn, dt, substeps, burn, unit, machine):
             time += h
 
 
-@numba.njit(cache=True, parallel=True)
+@kept_on_disk(parallel=True)
 def simulate_gear(steps, burn, dt, substeps, turn, nominal, level, phase, severity, load, waves, machine):
     """States (N, steps, 4): turn, speed, transmission error and its rate, after `burn` samples.
 

@@ -11,6 +11,8 @@ error is that of rounding and of the located instants.
 import numba
 import numpy as np
 
+from crest._base.kept_on_disk import kept_on_disk
+
 # Halvings of an interval when a contact change is located: to 2**-40 of it.
 _HALVINGS = 40
 
@@ -18,7 +20,7 @@ _HALVINGS = 40
 _TURN = 0.5
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def _regime(damping, stiffness, offset, amplitude, frequency):
     """One linear regime: decay, rotation, offset and the steady response's sine and cosine."""
     decay = 0.5 * damping
@@ -29,7 +31,7 @@ def _regime(damping, stiffness, offset, amplitude, frequency):
     return decay, rotation, offset, amplitude * detuning / norm, -amplitude * lag / norm, frequency
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def _advance(regime, x, v, angle, dt):
     """Position and velocity after dt, from (x, v) with the drive at `angle`."""
     decay, rotation, offset, sine, cosine, frequency = regime
@@ -45,13 +47,13 @@ def _advance(regime, x, v, angle, dt):
     return free + offset + sine * s1 + cosine * c1, free_v + frequency * (sine * c1 - cosine * s1)
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def _touching(x, v, gap, wall_stiffness, wall_damping):
     """Positive exactly while the wall pushes: behind the gap, and with a force that is not a pull."""
     return min(x - gap, wall_stiffness * (x - gap) + wall_damping * v)
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def _peak(regime, x, v, angle, dt):
     """Time of the turning point inside dt, given that v falls through zero."""
     low, high = 0.0, dt
@@ -64,7 +66,7 @@ def _peak(regime, x, v, angle, dt):
     return low
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def _change(regime, x, v, angle, dt, contact, gap, wall_stiffness, wall_damping):
     """Time just after contact begins or ends, given that it does inside dt."""
     low, high = 0.0, dt
@@ -78,7 +80,7 @@ def _change(regime, x, v, angle, dt, contact, gap, wall_stiffness, wall_damping)
     return high
 
 
-@numba.njit(cache=True)
+@kept_on_disk()
 def _simulate_one(out, x, v, angle, dt, burn, amplitude, frequency, k, c, gap, wall_k, wall_c):
     free = _regime(c, k, 0.0, amplitude, frequency)
     pressed = _regime(c + wall_c, k + wall_k, wall_k * gap / (k + wall_k), amplitude, frequency)
@@ -117,7 +119,7 @@ def _simulate_one(out, x, v, angle, dt, burn, amplitude, frequency, k, c, gap, w
             left -= span
 
 
-@numba.njit(cache=True, parallel=True)
+@kept_on_disk(parallel=True)
 def simulate_impact(
     steps, burn, dt, x, v, angle, amplitude, frequency, stiffness, damping, gap, wall_stiffness, wall_damping
 ):

@@ -10,15 +10,16 @@ pooled, and is no residual.
 
 import numba
 
+from crest._base.kept_on_disk import kept_on_disk
 from crest.readouts.fast.kernels.lanes import LANES, take
 
 TILE_STEPS = 512
 """Steps of a block."""
 
-# `cache` keeps machine code in __pycache__ and looks at the time stamp of the kernel's own file alone. What it calls in another
+# numba keeps machine code in __pycache__ and looks at the time stamp of the kernel's own file alone. What it calls in another
 # file is compiled into it: after a change in lanes.py or here, remove the cache of the kernels (*.nbi and *.nbc), or old code runs.
 # `nogil`, or threads would take turns. NumPy's error model, since Python's raises at a division by zero: a branch in each loop.
-compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+compiled = kept_on_disk(nogil=True, error_model="numpy")
 """The one way in which kernels are compiled: kept on disk, without the lock of the interpreter."""
 inlined = numba.njit(inline="always", error_model="numpy")
 """The same for a few lines that become part of each kernel which calls them."""
