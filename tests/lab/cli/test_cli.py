@@ -12,7 +12,7 @@ from cyclopts import App
 from commands import Command, run
 from crest.lab import cli
 from crest.lab.cli.runs import ExperimentName
-from crest.lab.evidence import CATALOG
+from crest.lab.evidence import CATALOG, GROUPS
 
 
 def test_help_lists_the_commands() -> None:
@@ -153,7 +153,7 @@ def test_shells_complete_every_command(shell: Literal["bash", "zsh", "fish"]) ->
 
 
 def test_the_experiments_that_shells_offer_are_those_of_the_catalog() -> None:
-    assert get_args(ExperimentName) == (*CATALOG, "all")
+    assert get_args(ExperimentName) == (*CATALOG, *GROUPS)
 
 
 def test_no_option_says_what_leaving_it_out_says(crest: Command) -> None:

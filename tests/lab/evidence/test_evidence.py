@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crest._pages.colours import COLOURS
-from crest.lab.evidence import CATALOG, experiments_of
+from crest.lab.evidence import CATALOG, GROUPS, experiments_of, headline_first
 from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.names import SYSTEM_NAMES
@@ -15,6 +15,13 @@ from crest.lab.evidence.shown import Chart, Piece
 from crest.lab.report.formats import markdown
 from crest.lab.runs.store import Store
 from evidence_made import duel, shown, write
+
+
+def test_the_headline_is_run_first_and_what_takes_longest_last() -> None:
+    order = [one.name for one in headline_first(CATALOG.values())]
+    assert sorted(order) == sorted(CATALOG)
+    assert (order[0], order[-1]) == ("main", "field")
+    assert order[: len(GROUPS["paper"])] == list(GROUPS["paper"])
 
 
 @pytest.mark.parametrize("one", CATALOG.values(), ids=lambda one: one.name)
@@ -87,6 +94,7 @@ def test_experiments_are_found_by_name() -> None:
     assert [one.name for one in experiments_of(["main", "main"])] == ["main"]
     assert [one.name for one in experiments_of(["convergence", "main"])] == ["convergence", "main"]
     assert experiments_of(["all"]) == experiments_of(["main", "all"]) == list(CATALOG.values())
+    assert {one.name for one in experiments_of(["paper"])} == {*GROUPS["paper"]}
     assert all(name == one.name for name, one in CATALOG.items())
     with pytest.raises(ValueError, match=r"name must be one of .*main.*, all, got 'mian'"):
         experiments_of(["mian"])

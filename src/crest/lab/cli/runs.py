@@ -21,7 +21,7 @@ ExperimentName = Literal[
     "field",
     "teaser", "main", "cross", "dynamics", "isolation", "budget", "direction", "adaptive", "readouts", "baselines",
     "deletion", "theory", "splitting", "cwru", "regimes", "severe", "nearest", "remedies", "audit", "vibration", "calibration",
-    "convergence", "constants", "all",
+    "convergence", "constants", "paper", "all",
 ]  # fmt: skip
 """What the Tab key offers: the names of the catalog, which would take seconds to load."""
 ELSEWHERE = (
@@ -78,7 +78,8 @@ def run_experiments(
     Parameters
     ----------
     names
-        Experiments of the catalog (`crest status` lists them), or all; or files of your own studies, such as my_study.toml.
+        Experiments of the catalog (`crest status` lists them), paper for those of the paper, or all; or files of your own studies,
+        such as my_study.toml.
     jobs
         Processes at a time, one thread each. Default: one for each core.
     cluster
@@ -97,6 +98,7 @@ def run_experiments(
     require_experiments(names)
 
     from crest.lab.cli.progress import progress
+    from crest.lab.evidence import headline_first
     from crest.lab.evidence.experiment import distinct
     from crest.lab.runs.durations import TimeLeft, kept_seconds
     from crest.lab.runs.executors import ClusterExecutor, LocalExecutor
@@ -104,7 +106,7 @@ def run_experiments(
     from crest.lab.runs.sweep import sweep
 
     chosen = experiments(list(names), quick)
-    specs = distinct(chosen)
+    specs = distinct(headline_first(chosen))
     _look_before(chosen)
     executor = LocalExecutor(jobs) if cluster is None else ClusterExecutor(cluster)
     store = Store(folder)

@@ -1,5 +1,7 @@
 """The evidence: one file for each table or figure of the paper, with its runs, its claims and what it shows."""
 
+from collections.abc import Iterable
+
 from crest._base.arguments import require_choice
 from crest.lab.evidence.adaptive import ADAPTIVE_EXPERIMENT
 from crest.lab.evidence.audited import AUDIT_EXPERIMENT
@@ -59,14 +61,38 @@ CATALOG: dict[str, Experiment] = {
 """Experiments by name, in the order of the page."""
 
 
+GROUPS: dict[str, tuple[str, ...]] = {
+    "paper": (
+        "main", "severe", "nearest", "teaser", "cross", "dynamics", "isolation", "budget", "direction", "adaptive", "readouts",
+        "baselines", "deletion", "theory", "splitting", "cwru", "regimes",
+    ),
+    "all": tuple(CATALOG),
+}  # fmt: skip
+"""Several experiments under one name. "paper" is what the paper's tables, figures and claims need, its headline first."""
+
+
 def experiments_of(names: list[str]) -> list[Experiment]:
-    """The experiments of these names; "all" stands for every one.
+    """The experiments of these names, each once; "paper" and "all" stand for several, in the order of the page.
 
     Example:
         >>> [experiment.name for experiment in experiments_of(["main"])]
         ['main']
     """
-    choices = [*CATALOG, "all"]
     for name in names:
-        require_choice("name", name, choices)
-    return list(CATALOG.values()) if "all" in names else [CATALOG[name] for name in dict.fromkeys(names)]
+        require_choice("name", name, [*CATALOG, *GROUPS])
+    wanted = {one for name in names for one in GROUPS.get(name, ())}
+    if not wanted:
+        return [CATALOG[name] for name in dict.fromkeys(names)]
+    return [one for name, one in CATALOG.items() if name in wanted or name in names]
+
+
+def headline_first(chosen: Iterable[Experiment]) -> list[Experiment]:
+    """Experiments in the order in which they are run: studies of one's own, the paper's, others, and what takes longest last.
+
+    Example:
+        >>> [one.name for one in headline_first(experiments_of(["paper"]))][:2]
+        ['main', 'severe']
+    """
+    last = [name for name in CATALOG if name not in GROUPS["paper"] and name != "field"]
+    order = [*GROUPS["paper"], *last, "field"]
+    return sorted(chosen, key=lambda one: order.index(one.name) if one.name in order else -1)
