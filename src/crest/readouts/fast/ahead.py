@@ -1,4 +1,4 @@
-"""Compile CREST's operators before somebody waits for them."""
+"""Compile CREST's operators before the first call needs them."""
 
 import torch
 
