@@ -11,10 +11,12 @@ from places import ROOT
 
 SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
 SAYS = {
+    "audit": r"(audit +[\d.]+ s +[\d.]+ passes +[\d.]+ x passes(.|\n)*){2}",
     "backgrounds": r"periodic +two( +[\d.]+ %){4}(.|\n)*periodic +no tone +[\d.]+ ms +[\d.]+ x",
     "imports": r"crest --help +[\d.]+ s +[\d.]+ x",
     "probes": r"credit +[\d.]+ s(.|\n)*audit +[\d.]+ s +\d+ predictions +[\d.]+ x",
     "readouts": r"crest +[\d.]+ ms +[\d.]+ x",
+    "repair": r"(jobs=\d: 8 candidates take +[\d.]+ trainings of [\d.]+ s\n){2}the same candidates with the same errors: yes",
     "runs": r"ratio +[\d.]+ \([\d.]+ to [\d.]+\)(.|\n)*attention +crest( +[\d.]+){4}",
     "streaming": r"\n +256 +100\.0 % +0\.0 %( +[\d.]+ %){7}",
     "simulators": r"SG-Drive:(.|\n)*LSODA at tolerance .* \d+ x\nimpact:(.|\n)* \d+ x",

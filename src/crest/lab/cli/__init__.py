@@ -11,9 +11,9 @@ from cyclopts.completion.detect import ShellDetectionError
 import crest
 from crest._base.extras import missing_extra
 from crest.lab.cli import audit, bench, cues, data, demo, pack, recordings, report, runs, systems, verify
+from crest.lab.cli.ahead import compile_ahead
 from crest.lab.cli.console import INTERRUPTED, errors, words_aside
 from crest.lab.cli.doctor import doctor
-from crest.lab.cli.warm_up import warm_up
 from crest.lab.cli.wording import in_words_of, in_words_of_parser
 
 app = App(
@@ -37,7 +37,7 @@ app.command(report.report)
 app.command(verify.verify_records, name="verify")
 app.command(pack.pack)
 app.command(doctor)
-app.command(warm_up)
+app.command(compile_ahead, name="warm-up")
 app.command(bench.bench)
 app.register_install_completion_command(help="Let the Tab key complete commands and options in your shell.")
 

@@ -5,7 +5,8 @@ import dataclasses
 import functools
 import inspect
 import json
-from collections.abc import Mapping
+import types
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -157,13 +158,7 @@ class RunSpec:
     def _defaults(self, part: str) -> dict[str, Any]:
         """Every keyword argument of an encoder, readout or objective: as given, else its default."""
         name, options = getattr(self, part), getattr(self, f"{part}_options")
-        parameters = inspect.signature(_PARTS[part][name]).parameters
-        # The channels come from the data and the width from the encoder; a run has one layout, and seeds what it draws.
-        known = {
-            key: value.default
-            for key, value in parameters.items()
-            if value.default is not inspect.Parameter.empty and key not in ("channels_first", "generator")
-        }
+        known = _options_of(_PARTS[part][name])
         require_known(f"{part} {name}", "option", options, known)
         merged = {key: _like(default, options.get(key, default)) for key, default in known.items()}
         if self._without_run_up(part):
@@ -281,7 +276,8 @@ class RunSpec:
         parts = [part for part in _PARTS if part != "front" or self.front != "none"]
         return plain_copy("resolved", {"system": system, **{part: self._defaults(part) for part in parts}})
 
-    def _naming(self) -> dict[str, dict[str, Any]]:
+    @functools.cached_property
+    def _named(self) -> dict[str, dict[str, Any]]:
         """What of `resolved` takes part in names."""
         system = make_system(self.system, self.regime, **self.system_options)
         resolved = self.resolved()
@@ -302,24 +298,25 @@ class RunSpec:
         parts = {
             "format": FORMAT,
             "system": self.system,
-            "parameters": self._naming()["system"],
+            "parameters": self._named["system"],
             "seed": self.seed,
             "sizes": naming(Sizes, dataclasses.asdict(self.sizes)),
         }
         return f"{self.system}-s{self.seed}-{digest(parts)}"
 
+    @functools.cached_property
     def _canonical(self) -> dict[str, Any]:
         fields = {key: value for key, value in self.to_dict().items() if not key.endswith("_options")}
         fields = naming(RunSpec, fields)
         fields["sizes"] = naming(Sizes, fields["sizes"])
         fields["schedule"] = naming(Schedule, fields["schedule"])
-        return {"format": FORMAT, **fields, "resolved": self._naming()}
+        return {"format": FORMAT, **fields, "resolved": self._named}
 
     @functools.cached_property
     def setting(self) -> str:
         """Names everything but the seed (and what else is looked at): its runs differ by chance alone."""
         apart = ("seed", "observe_every", "measures")
-        return digest({key: value for key, value in self._canonical().items() if key not in apart})
+        return digest({key: value for key, value in self._canonical.items() if key not in apart})
 
     @functools.cached_property
     def id(self) -> str:
@@ -328,7 +325,21 @@ class RunSpec:
             self.system, self.regime, self.encoder, self.readout, self.objective, self.front, self.remedy, f"s{self.seed}"
         ]  # fmt: skip
         words = [word for word in stem if word not in ("default", "mse", "none")]
-        return "-".join([*words, digest(self._canonical())])
+        return "-".join([*words, digest(self._canonical)])
+
+
+# A report asks some ten thousand times, about a few dozen makers.
+@functools.lru_cache(maxsize=256)
+def _options_of(maker: Callable[..., Any]) -> Mapping[str, Any]:
+    """The options of what makes a part, with their defaults."""
+    # The channels come from the data and the width from the encoder; a run has one layout, and seeds what it draws.
+    return types.MappingProxyType(
+        {
+            key: value.default
+            for key, value in inspect.signature(maker).parameters.items()
+            if value.default is not inspect.Parameter.empty and key not in ("channels_first", "generator")
+        }
+    )
 
 
 def _require_whole(owner: str, kind: type[Any], given: Mapping[str, Any]) -> None:

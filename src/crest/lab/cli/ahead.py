@@ -5,7 +5,7 @@ from typing import Literal
 from crest.lab.cli.console import console
 
 
-def warm_up(*dtypes: Literal["float32", "float64"]) -> None:
+def compile_ahead(*dtypes: Literal["float32", "float64"]) -> None:
     """Compile CREST's operators ahead, such as at the installation of an image; the result is kept on disk.
 
     Parameters
