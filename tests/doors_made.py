@@ -332,6 +332,7 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "sigma_of": {"cutoff": 1.0, "sample_rate": 100.0},
         "stretched": {**slow, "factor": 2.0},
         "steady_tones": {**slow, "tones": 2},
+        "warm_up": {"dtype": torch.float32},
         "HighPass": fields_of(crest.HighPass),
         "JitterLevel": {**fields_of(crest.JitterLevel), "generator": torch.Generator()},
         "Collation": {"augmentation": crest.JitterLevel(), "collate_fn": list, "key": "0", "mask": None},

@@ -8,6 +8,9 @@ from crest.lab.runs.store import Store
 from evidence_made import Numbers, claims, column, shown
 from places import RESULTS
 
+# Thousands of specs and records, whose types other tests check: with each call checked it takes four to twenty times as long.
+pytestmark = pytest.mark.unchecked
+
 
 def other(error: float, transient: float = 0.6) -> Callable[[RunSpec], Numbers]:
     """ID error and transient share of CREST with the signals' budget; all others have 0.1 and 0.6."""

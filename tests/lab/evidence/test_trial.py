@@ -13,6 +13,9 @@ from crest.lab.evidence.trial import TRIAL_NOTE, as_trial
 from crest.lab.runs.store import Store
 from evidence_made import Numbers, column, duel, write
 
+# Thousands of specs and records, whose types other tests check: with each call checked it takes four to twenty times as long.
+pytestmark = pytest.mark.unchecked
+
 PIECES = list(CATALOG.values())
 # CREST's errors are thousands of times attention's, its credit a billion times: what two epochs may well give.
 ABSURD = duel(crest=Numbers(id=10.0, ood=5000.0, cie=1.0, ecm=1.0), scored=Numbers(cie=0.0, ecm=0.0))

@@ -43,6 +43,9 @@ from places import ROOT
 from report_made import chart, piece
 from report_made import fall_signals as signals
 
+# Thousands of specs and records, whose types other tests check: with each call checked it takes four to twenty times as long.
+pytestmark = pytest.mark.unchecked
+
 BEFORE, AFTER = "# crest\n\n| a | b |\n| --- | --- |\n\n", "\n\nafter\n"
 SHOWN = [
     "main",

@@ -22,6 +22,9 @@ from crest.readouts import CrestConfig
 from crest.recordings import RecordingOptions
 from places import RESULTS
 
+# Thousands of specs and records, whose types other tests check: with each call checked it takes four to twenty times as long.
+pytestmark = pytest.mark.unchecked
+
 PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text())
 
 VALUES = {

@@ -52,5 +52,5 @@ def test_what_is_compiled_ahead_is_not_compiled_again(tmp_path: Path) -> None:
 
 
 def test_only_kinds_that_are_compiled_are_taken() -> None:
-    with pytest.raises(ValueError, match=r"dtypes must be torch.float32 or torch.float64, got torch.float16"):
+    with pytest.raises(ValueError, match=r"dtype must be torch.float32 or torch.float64, got torch.float16"):
         crest.readouts.fast.warm_up(torch.float16)

@@ -5,11 +5,11 @@ import torch
 from crest.readouts.fast.backends import backend
 
 
-def warm_up(*dtypes: torch.dtype) -> None:
+def warm_up(dtype: torch.dtype = torch.float32) -> None:
     """Compile CREST's operators, or load what is on disk: at the installation of an image, or before a clock runs.
 
     Args:
-        dtypes: of features, torch.float32 if none is given. float16 and bfloat16 are computed in float32.
+        dtype: of features. float16 and bfloat16 are computed in float32.
 
     Raises:
         ImportError: numba is missing.
@@ -20,10 +20,9 @@ def warm_up(*dtypes: torch.dtype) -> None:
     # CREST asks this package which code runs.
     from crest.readouts.crest import CrestReadout  # noqa: PLC0415
 
-    for dtype in dtypes or (torch.float32,):
-        if dtype not in (torch.float32, torch.float64):
-            raise ValueError(f"dtypes must be torch.float32 or torch.float64, got {dtype}")
-        features = torch.linspace(0, 1, 240, dtype=dtype).reshape(2, 40, 3).requires_grad_()
-        with backend("numba"), torch.enable_grad():
-            # In training it also looks for a run-up.
-            CrestReadout().train()(features).sum().backward()
+    if dtype is not torch.float32 and dtype is not torch.float64:
+        raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype!r:.80}")
+    features = torch.linspace(0, 1, 240, dtype=dtype).reshape(2, 40, 3).requires_grad_()
+    with backend("numba"), torch.enable_grad():
+        # In training it also looks for a run-up.
+        CrestReadout().train()(features).sum().backward()
