@@ -1,4 +1,4 @@
-"""The pages of audit, repair and cues in a browser: they fit, are read without a script, and answer to the keyboard."""
+"""The pages of audit, repair, cues and studies in a browser: they fit, are read without a script, and answer to the keyboard."""
 
 import json
 import re
@@ -10,12 +10,17 @@ import pytest
 
 import crest
 from browsing import until
+from crest.lab.evidence.study_file import study_of
+from crest.lab.report.page import page
+from crest.lab.runs.spec import RunSpec
+from evidence_made import Numbers, write
 from knocks_made import knocks, network
 from pages_made import SMALL, audited, audited_classes, cues, repaired
+from studies_made import made_study
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("audit", "classes", "repair", "cues")
+PAGES = ("audit", "classes", "repair", "cues", "study")
 ACROSS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 # Of text that is neither wrapped nor shown as a whole: its box is wider than the page, or it is cut.
 CUT = """[...document.querySelectorAll(".screen *")].filter((one) => {
@@ -67,7 +72,22 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ),
         "repair": repaired().to_html(folder / "repair.html"),
         "cues": cues().to_html(folder / "cues.html"),
+        "study": study_page(folder),
     }
+
+
+def study_page(folder: Path) -> Path:
+    """The page of a study with records that nobody trained, in which CREST alone holds in the field."""
+
+    def numbers(spec: RunSpec) -> Numbers:
+        return Numbers(ood=0.2, transient=0.9) if spec.readout == "crest" else Numbers(ood=1.2, transient=0.2)
+
+    study = study_of(made_study(folder, models={"remedies": ["none", "high_pass"]}))
+    store = write(folder / "records", [study], numbers)
+    explored = [store.record(spec) for spec in study.runs if "traces" in spec.measures]
+    place = folder / "study.html"
+    place.write_text(page([study.piece(store)], explored, title="crest: my_study"))
+    return place
 
 
 @pytest.fixture
@@ -153,6 +173,33 @@ def test_every_picture_has_a_caption_and_words_for_who_does_not_see_it(visit: Ca
             assert len(graph.get_attribute("aria-label") or "") > 10
         for row in tab.locator(".screen .bars li:not(.over)").all():
             assert re.search(r"\d|—", row.inner_text())
+
+
+def test_a_study_has_a_bar_for_each_error_of_each_model(visit: Callable[..., Any]) -> None:
+    tab = visit("study")
+    assert tab.locator(".finding-line.good .badge").inner_text() == "the pick holds in the field"
+    assert tab.locator(".bars .key, .panel .key").first.inner_text().split() == [
+        "ID",
+        "expected",
+        "field",
+        "(OOD)",
+    ]
+    rows = tab.locator(".bars").first.locator("li:not(.over)")
+    assert rows.count() == 8
+    wide = rows.evaluate_all(
+        "(rows) => rows.map((row) => [...row.querySelectorAll('.lane i')].map((bar) => bar.getBoundingClientRect().width))"
+    )
+    first, last = wide[0], wide[-1]
+    assert len(first) == len(last) == 3
+    # ID 0.1, expected 0.2 and 0.9, field 0.2 and 1.2.
+    assert [side / first[0] for side in first] == pytest.approx([1, 2, 2], abs=0.1)
+    assert [side / last[0] for side in last] == pytest.approx([1, 9, 12], abs=0.2)
+    assert rows.last.locator(".values .above").count() == 1
+    # On a phone a name stands above its bars, in one piece.
+    small = visit("study", 390).locator(".bars").first.locator("li:not(.over)").first
+    name, track = (small.locator(where).bounding_box() for where in (".name", ".track"))
+    assert name["y"] + name["height"] <= track["y"] + 1
+    assert name["width"] > 300
 
 
 def test_dots_are_where_their_numbers_are(visit: Callable[..., Any]) -> None:
