@@ -15,7 +15,7 @@ from crest.lab.report.page import page
 from crest.lab.runs.spec import RunSpec
 from evidence_made import Numbers, write
 from knocks_made import knocks, network
-from pages_made import SMALL, audited, audited_classes, cues, repaired
+from pages_made import CONDITIONS, SMALL, audited, audited_classes, cues, repaired
 from studies_made import made_study
 
 pytestmark = pytest.mark.slow
@@ -200,6 +200,54 @@ def test_a_study_has_a_bar_for_each_error_of_each_model(visit: Callable[..., Any
     name, track = (small.locator(where).bounding_box() for where in (".name", ".track"))
     assert name["y"] + name["height"] <= track["y"] + 1
     assert name["width"] > 300
+
+
+def test_own_and_swapped_signal_lie_in_one_picture_with_the_core_shaded(visit: Callable[..., Any]) -> None:
+    for width in (390, 1280):
+        tab = visit("audit", width)
+        picture = tab.locator(".screen .graph.tall")
+        assert picture.count() == 1
+        assert tab.locator(".key.lines").inner_text().split("\n") == [
+            *("own signal", "swapped signal", "own slow background", "slow background of the swapped signal"),
+            "core",
+        ]
+        boxes = {
+            kind: picture.locator(f"path.{kind}").bounding_box()
+            for kind in ("strand-own", "strand-swapped", "strand-own-slow", "strand-swapped-slow", "shaded")
+        }
+        area = picture.locator("svg").bounding_box()
+        for kind, box in boxes.items():
+            assert box["y"] >= area["y"] - 3, kind
+            assert box["y"] + box["height"] <= area["y"] + area["height"] + 3, kind
+        # The knock is at steps 80 to 85 of 160, and shaded.
+        middle = area["x"] + area["width"] * 83 / 159
+        assert boxes["shaded"]["x"] < middle < boxes["shaded"]["x"] + boxes["shaded"]["width"]
+        assert boxes["shaded"]["height"] == pytest.approx(area["height"], abs=1)
+        colours = picture.evaluate(
+            """(graph) => [...graph.querySelectorAll("path[class^=strand]")].map((one) => getComputedStyle(one).stroke)"""
+        )
+        assert len(set(colours)) == 4
+        fill = picture.locator("path.shaded").evaluate("(one) => getComputedStyle(one).fill")
+        assert fill not in ("none", "rgba(0, 0, 0, 0)")
+
+
+@pytest.mark.parametrize("name", ["audit", "repair"])
+def test_dots_have_the_colour_of_their_condition(visit: Callable[..., Any], name: str) -> None:
+    tab = visit(name)
+    legend = dict(
+        tab.locator(".groups span").evaluate_all(
+            "(all) => all.map((one) => [one.textContent, one.style.getPropertyValue('--of')])"
+        )
+    )
+    assert len(set(legend.values())) == 3
+    dots = tab.locator(".pairs .graph").first.evaluate(
+        "(graph) => [...graph.querySelectorAll('.dot')].map((one) => [one.textContent, one.style.getPropertyValue('--of')])"
+    )
+    assert len(dots) == 24
+    for told, colour in dots:
+        # The audit knows the names of trajectories, the repair their numbers.
+        number = int(re.match(r"\D+(\d+)", told)[1])
+        assert colour == legend[CONDITIONS[number]]
 
 
 def test_dots_are_where_their_numbers_are(visit: Callable[..., Any]) -> None:
