@@ -67,7 +67,7 @@ def test_a_pick_that_hardly_learnt_is_amber_beside_one_that_did(tmp_path: Path) 
         return Numbers(id=0.85, transient=0.9) if spec.readout == "crest" else Numbers(id=0.1, transient=0.2)
 
     (line,) = screen(study(tmp_path), numbers).findings
-    assert (line.mark, line.word) == ("doubt", "hardly learnt")
+    assert (line.mark, line.word) == ("doubt", "the pick has hardly learnt")
 
 
 def test_what_is_not_finished_is_not_green(tmp_path: Path) -> None:

@@ -73,7 +73,11 @@ def _line(
     elif not has_ood:
         told = "doubt", "field unknown", "Hold out a condition with ood = [...] in the study's file."
     elif pick.id > LEARNT * guess:
-        told = "doubt", "hardly learnt", "Train for longer before you trust the model that the rule picks."
+        told = (
+            "doubt",
+            "the pick has hardly learnt",
+            "Train for longer before you trust the model that the rule picks.",
+        )
     elif fails_in_field(pick.id, pick.ood, guess):
         told = "bad", "the pick fails in the field", more
     else:

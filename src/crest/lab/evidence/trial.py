@@ -13,7 +13,9 @@ from crest.lab.evidence.shown import Chart, Claim, Comparison, Shown, Table
 TRIAL_NOTE = "A trial: one seed, 32 trajectories, two epochs. Its numbers mean nothing."
 _FIRST = FirstScreen(
     findings=(
-        FindingLine(mark="doubt", word="trial", sentence=TRIAL_NOTE, todo="Run the study without --quick."),
+        FindingLine(
+            mark="doubt", word="no finding", sentence=TRIAL_NOTE, todo="Run the study without --quick."
+        ),
     )
 )
 
