@@ -60,6 +60,7 @@ def repaired(*, name: str | None = "AC coupling") -> crest.Repaired:
         choice=choice,
         candidates=rows,
         skipped={EVIL: "No."},
+        conditions=tuple(CONDITIONS),
         notes=("A note.",),
     )
 

@@ -183,7 +183,7 @@ def test_the_study_of_the_manual_runs(
     words = [sys.executable, "-m", *trial, "--jobs", "1"]
     shown = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
     assert shown.startswith("my_study.toml: 66 training windows, 16 ID, 48 OOD")
-    assert "4 done, 0 found done, 0 failed" in shown
+    assert "4 done, 0 already there, 0 failed" in shown
     monkeypatch.chdir(tmp_path)
     report("my_study.toml", folder=Path("trial"), json=True)
     words_aside(False)

@@ -100,17 +100,25 @@ def test_rows_have_the_names_of_classes_as_they_were_given() -> None:
     assert [name for name, _ in panel.matrices[0].rows] == ["1", "2", "3"]
 
 
-def test_the_example_is_named_and_in_seconds() -> None:
+def test_the_example_is_one_picture_of_own_and_swapped_signal_with_its_core_shaded() -> None:
     audit = audited(0.8)
     panel = separated_panel({"one": audit})
     assert panel is not None
+    found = audit.separated
     assert (panel.step, panel.unit) == (1 / 3200, "s")
-    recorded, swapped = panel.views
-    assert audit.names[audit.separated.row] in recorded.title
-    assert audit.names[audit.separated.donor] in swapped.title
-    core = next(strand for strand in recorded.strands if strand.kind == "core")
-    assert core.values[0] is None
-    assert core.values[83] == float(audit.separated.signal[83])
+    assert f"of {audit.names[found.row]} as recorded" in panel.caption
+    assert f"of {audit.names[found.donor]}." in panel.caption
+    values = {strand.kind: torch.tensor(strand.values) for strand in panel.strands}
+    assert list(values) == ["own", "swapped", "own-slow", "swapped-slow"]
+    for kind, wanted in (("own", found.signal), ("swapped", found.exchanged)):
+        torch.testing.assert_close(values[kind], wanted)
+    # What makes one believe it: the shaded steps hold the knock, and keep their shape above another's background.
+    assert panel.shaded_name == "core"
+    assert panel.shaded[83]
+    assert sum(panel.shaded) < len(panel.shaded) / 5
+    above = [values[name] - values[f"{name}-slow"] for name in ("own", "swapped")]
+    torch.testing.assert_close(above[0][83], above[1][83], atol=0.1, rtol=0.05)
+    assert (values["own"] - values["swapped"]).abs().mean() > 0.3
     plain = separated_panel({"one": audited(0.8, rate=None)})
     assert plain is not None
     assert (plain.step, plain.unit) == (1.0, "steps")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from crest._pages.drawing import Scale, dot_path, line_path, scale_of
+from crest._pages.drawing import Scale, band_path, dot_path, line_path, scale_of
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.3), (-2.0, 3.0), (1e-4, 3e-4), (0.0, 7e6), (-0.51, 0.49)])
@@ -49,3 +49,13 @@ def test_a_line_that_is_short_is_drawn_step_by_step() -> None:
     assert line_path([0.0, math.nan, 1.0], Scale(0.0, 1.0)) == "M0 1000M1000 0"
     assert line_path([0.5], Scale(0.0, 1.0)) == "M0 500"
     assert dot_path(0.5, 0.0) == "M500 1000h0"
+
+
+def test_bands_are_seen_however_long_the_line_and_joined_where_they_touch() -> None:
+    assert band_path([]) == band_path([False] * 9) == ""
+    assert band_path([True] * 3) == "M0 0H1000V1000H0z"
+    assert band_path([True, False, False, True]) == "M0 0H167V1000H0zM833 0H1000V1000H833z"
+    # A single step of a hundred thousand is a unit wide.
+    flags = [False] * 100_000
+    flags[50_050] = flags[50_060] = True
+    assert band_path(flags) == "M500 0H501V1000H500z"

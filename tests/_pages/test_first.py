@@ -29,7 +29,6 @@ from crest._pages.panels import (
     ScatterView,
     Strand,
     TracePanel,
-    TraceView,
 )
 
 
@@ -61,8 +60,8 @@ def test_predicted_and_true_share_a_scale() -> None:
 
 
 def test_time_is_in_its_unit() -> None:
-    strands = (Strand(name="signal", values=[0.0, None, 2.0, 1.0, 0.5], kind="signal"),)
-    panel = TracePanel(title="", views=(TraceView(title="", strands=strands),), step=0.5, unit="s")
+    strands = (Strand(name="signal", values=[0.0, 1.5, 2.0, 1.0, 0.5], kind="own"),)
+    panel = TracePanel(title="", strands=strands, step=0.5, unit="s")
     assert time_ticks(panel) == [(0.0, "0"), (25.0, "0.5"), (50.0, "1.0"), (75.0, "1.5"), (100.0, "2.0")]
     assert strand_scale(panel).at(2.0) < 1
 

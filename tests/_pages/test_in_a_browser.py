@@ -1,4 +1,4 @@
-"""The pages of audit, repair and cues in a browser: they fit, are read without a script, and answer to the keyboard."""
+"""The pages of audit, repair, cues and studies in a browser: they fit, are read without a script, and answer to the keyboard."""
 
 import json
 import re
@@ -10,12 +10,17 @@ import pytest
 
 import crest
 from browsing import until
+from crest.lab.evidence.study_file import study_of
+from crest.lab.report.page import page
+from crest.lab.runs.spec import RunSpec
+from evidence_made import Numbers, write
 from knocks_made import knocks, network
-from pages_made import SMALL, audited, audited_classes, cues, repaired
+from pages_made import CONDITIONS, SMALL, audited, audited_classes, cues, repaired
+from studies_made import made_study
 
 pytestmark = pytest.mark.slow
 
-PAGES = ("audit", "classes", "repair", "cues")
+PAGES = ("audit", "classes", "repair", "cues", "study")
 ACROSS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 # Of text that is neither wrapped nor shown as a whole: its box is wider than the page, or it is cut.
 CUT = """[...document.querySelectorAll(".screen *")].filter((one) => {
@@ -67,7 +72,22 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ),
         "repair": repaired().to_html(folder / "repair.html"),
         "cues": cues().to_html(folder / "cues.html"),
+        "study": study_page(folder),
     }
+
+
+def study_page(folder: Path) -> Path:
+    """The page of a study with records that nobody trained, in which CREST alone holds in the field."""
+
+    def numbers(spec: RunSpec) -> Numbers:
+        return Numbers(ood=0.2, transient=0.9) if spec.readout == "crest" else Numbers(ood=1.2, transient=0.2)
+
+    study = study_of(made_study(folder, models={"remedies": ["none", "high_pass"]}))
+    store = write(folder / "records", [study], numbers)
+    explored = [store.record(spec) for spec in study.runs if "traces" in spec.measures]
+    place = folder / "study.html"
+    place.write_text(page([study.piece(store)], explored, title="crest: my_study"))
+    return place
 
 
 @pytest.fixture
@@ -153,6 +173,81 @@ def test_every_picture_has_a_caption_and_words_for_who_does_not_see_it(visit: Ca
             assert len(graph.get_attribute("aria-label") or "") > 10
         for row in tab.locator(".screen .bars li:not(.over)").all():
             assert re.search(r"\d|—", row.inner_text())
+
+
+def test_a_study_has_a_bar_for_each_error_of_each_model(visit: Callable[..., Any]) -> None:
+    tab = visit("study")
+    assert tab.locator(".finding-line.good .badge").inner_text() == "the pick holds in the field"
+    assert tab.locator(".bars .key, .panel .key").first.inner_text().split() == [
+        "ID",
+        "expected",
+        "field",
+        "(OOD)",
+    ]
+    rows = tab.locator(".bars").first.locator("li:not(.over)")
+    assert rows.count() == 8
+    wide = rows.evaluate_all(
+        "(rows) => rows.map((row) => [...row.querySelectorAll('.lane i')].map((bar) => bar.getBoundingClientRect().width))"
+    )
+    first, last = wide[0], wide[-1]
+    assert len(first) == len(last) == 3
+    # ID 0.1, expected 0.2 and 0.9, field 0.2 and 1.2.
+    assert [side / first[0] for side in first] == pytest.approx([1, 2, 2], abs=0.1)
+    assert [side / last[0] for side in last] == pytest.approx([1, 9, 12], abs=0.2)
+    assert rows.last.locator(".values .above").count() == 1
+    # On a phone a name stands above its bars, in one piece.
+    small = visit("study", 390).locator(".bars").first.locator("li:not(.over)").first
+    name, track = (small.locator(where).bounding_box() for where in (".name", ".track"))
+    assert name["y"] + name["height"] <= track["y"] + 1
+    assert name["width"] > 300
+
+
+def test_own_and_swapped_signal_lie_in_one_picture_with_the_core_shaded(visit: Callable[..., Any]) -> None:
+    for width in (390, 1280):
+        tab = visit("audit", width)
+        picture = tab.locator(".screen .graph.tall")
+        assert picture.count() == 1
+        assert tab.locator(".key.lines").inner_text().split("\n") == [
+            *("own signal", "swapped signal", "own slow background", "slow background of the swapped signal"),
+            "core",
+        ]
+        boxes = {
+            kind: picture.locator(f"path.{kind}").bounding_box()
+            for kind in ("strand-own", "strand-swapped", "strand-own-slow", "strand-swapped-slow", "shaded")
+        }
+        area = picture.locator("svg").bounding_box()
+        for kind, box in boxes.items():
+            assert box["y"] >= area["y"] - 3, kind
+            assert box["y"] + box["height"] <= area["y"] + area["height"] + 3, kind
+        # The knock is at steps 80 to 85 of 160, and shaded.
+        middle = area["x"] + area["width"] * 83 / 159
+        assert boxes["shaded"]["x"] < middle < boxes["shaded"]["x"] + boxes["shaded"]["width"]
+        assert boxes["shaded"]["height"] == pytest.approx(area["height"], abs=1)
+        colours = picture.evaluate(
+            """(graph) => [...graph.querySelectorAll("path[class^=strand]")].map((one) => getComputedStyle(one).stroke)"""
+        )
+        assert len(set(colours)) == 4
+        fill = picture.locator("path.shaded").evaluate("(one) => getComputedStyle(one).fill")
+        assert fill not in ("none", "rgba(0, 0, 0, 0)")
+
+
+@pytest.mark.parametrize("name", ["audit", "repair"])
+def test_dots_have_the_colour_of_their_condition(visit: Callable[..., Any], name: str) -> None:
+    tab = visit(name)
+    legend = dict(
+        tab.locator(".groups span").evaluate_all(
+            "(all) => all.map((one) => [one.textContent, one.style.getPropertyValue('--of')])"
+        )
+    )
+    assert len(set(legend.values())) == 3
+    dots = tab.locator(".pairs .graph").first.evaluate(
+        "(graph) => [...graph.querySelectorAll('.dot')].map((one) => [one.textContent, one.style.getPropertyValue('--of')])"
+    )
+    assert len(dots) == 24
+    for told, colour in dots:
+        # The audit knows the names of trajectories, the repair their numbers.
+        number = int(re.match(r"\D+(\d+)", told)[1])
+        assert colour == legend[CONDITIONS[number]]
 
 
 def test_dots_are_where_their_numbers_are(visit: Callable[..., Any]) -> None:

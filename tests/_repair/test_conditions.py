@@ -188,6 +188,29 @@ def test_a_loader_that_shuffles_has_no_order_for_conditions() -> None:
         crest.repair(network(), loader, conditions=["a", "b"] * 20, **SMALL)
 
 
+def test_a_repair_keeps_the_condition_of_each_held_out_trajectory() -> None:
+    x, y = knocks(100, tie=0.0, seed=1000)
+    # The condition tells the target, so a row that got another's would be seen.
+    conditions = ["high" if one > 0 else "low" for one in y.tolist()]
+    found = crest.repair(network(), split(x, y), conditions=conditions, **SMALL)
+    pairs = found.before.exchange.predictions
+    assert pairs is not None
+    assert len(found.conditions) == 20
+    assert [found.conditions[row] for row in pairs.rows.tolist()] == [
+        "high" if one > 0 else "low" for one in pairs.targets.tolist()
+    ]
+    rows = list(range(90, 100))
+    given = crest.repair(
+        network(),
+        split(x[:90], y[:90]),
+        validation=split(x[rows], y[rows]),
+        conditions=(conditions[:90], [conditions[row] for row in rows]),
+        **SMALL,
+    )
+    assert given.conditions == tuple(conditions[90:])
+    assert crest.repair(network(), split(x, y), **SMALL).conditions == ()
+
+
 def test_a_repair_says_by_what_it_judges() -> None:
     x, y = knocks(200, tie=0.0, seed=1000)
     target = y.sign()

@@ -16,7 +16,7 @@ from crest._repair.page import (
     repaired_screen,
 )
 from crest.remedies import CONTROL
-from pages_made import EVIL, repaired
+from pages_made import CONDITIONS, EVIL, repaired
 
 
 def test_a_remedy_that_helps_is_green_with_its_numbers() -> None:
@@ -57,6 +57,21 @@ def test_bars_are_the_errors_of_the_candidates() -> None:
     assert [row.strong for row in tried.rows] == [False, True]
     assert tried.models == ("as in training", "expected", "in the field")
     assert isinstance(repaired_screen(found).right[0], ScatterPanel)
+
+
+def test_predictions_are_coloured_by_condition_if_there_are_conditions() -> None:
+    found = repaired()
+    (panel,) = repaired_screen(found).right
+    assert isinstance(panel, ScatterPanel)
+    assert panel.groups == ("600 rpm", "1200 rpm", EVIL)
+    pairs = found.before.exchange.predictions
+    for view in panel.views:
+        assert [panel.groups[dot.group] for dot in view.dots] == [
+            CONDITIONS[row] for row in pairs.rows.tolist()
+        ]
+    (plain,) = repaired_screen(dataclasses.replace(found, conditions=())).right
+    assert isinstance(plain, ScatterPanel)
+    assert (plain.groups, {dot.group for view in plain.views for dot in view.dots}) == ((), {0})
 
 
 def test_where_the_even_error_decides_the_constant_is_that_of_the_even_error() -> None:

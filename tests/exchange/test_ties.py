@@ -40,6 +40,18 @@ def test_counts_and_names() -> None:
     }
 
 
+def test_each_trajectory_has_the_name_of_its_condition() -> None:
+    speeds, loads = [900, 600, 600, 900], ["low", "low", "high", "low"]
+    assert tie_of(torch.arange(4), speeds).names == ("900", "600", "600", "900")
+    both = tie_of(torch.arange(4), {"speed": speeds, "load": loads})
+    assert both.names == ("900, low", "600, low", "600, high", "900, low")
+    # Of many numbers it is the group.
+    assert (
+        tie_of(torch.arange(20), list(range(20))).names[0]
+        == tie_of(torch.arange(20), list(range(20))).conditions[0]
+    )
+
+
 def test_numbers_are_in_their_own_order_and_words_in_that_of_letters() -> None:
     tie = tie_of(torch.tensor([1.0, 1.0, 5.0, 5.0]), [1000, 600, 90, 90])
     assert tie.conditions == ("90", "600", "1000")

@@ -309,8 +309,7 @@ def _tied(
     first = {name: column[: len(batch)] for name, column in columns.items()}
     targets = batch.targets.cpu()
     tie, untold = tie_reading(answers.cpu(), targets, first, error, seed, groups=groups)
-    whole = tie_of(targets, first)
-    return tie, untold, tuple(whole.conditions[place] for place in whole.columns.tolist())
+    return tie, untold, tie_of(targets, first).names
 
 
 def _group_numbers(groups: Any, count: int, brought: int | None) -> Tensor:

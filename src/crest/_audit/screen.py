@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 
 from crest._audit.result import Audit
-from crest._audit.separated import SeparatedTrajectory
 from crest._audit.tied import TieReading
 from crest._base.fragment import FindingMark
 from crest._base.words import listed
@@ -22,7 +21,6 @@ from crest._pages.panels import (
     PanelBar,
     Strand,
     TracePanel,
-    TraceView,
 )
 from crest._pages.tie_panel import tie_panel
 from crest.exchange.result import MOVES, VERDICT_MARKS
@@ -213,7 +211,7 @@ def _worst(tie: TieReading) -> str:
 
 
 def separated_panel(audits: Mapping[str, Audit]) -> TracePanel | None:
-    """One trajectory with its core and its slow background, and below it the exchanged version; None if there is none."""
+    """One trajectory as recorded and with declared nuisances of another, in one picture, with the core shaded; None if there is none."""
     audit = next((one for one in audits.values() if one.separated is not None), None)
     if audit is None or audit.separated is None:
         return None
@@ -222,38 +220,22 @@ def separated_panel(audits: Mapping[str, Audit]) -> TracePanel | None:
         audit.names[row] if audit.names else f"trajectory {row}" for row in (found.row, found.donor)
     )
     channels = [] if audit.traces is None else audit.traces.channels
-    channel = f", {channels[found.channel]}" if len(channels) > 1 else ""
-    told = listed(found.names)
+    channel = f", {channels[found.channel]}," if len(channels) > 1 else ""
+    lines = {
+        "own": ("own signal", found.signal),
+        "swapped": ("swapped signal", found.exchanged),
+        "own-slow": ("own slow background", found.slow),
+        "swapped-slow": ("slow background of the swapped signal", found.exchanged_slow),
+    }
     return TracePanel(
         title="What was swapped: one signal, taken apart",
-        views=(
-            _view(f"As recorded: {called}{channel}", found, exchanged=False),
-            _view(f"Swapped: {told} of {donor}", found, exchanged=True),
+        strands=tuple(
+            Strand(name=name, values=values.tolist(), kind=kind) for kind, (name, values) in lines.items()
         ),
         step=1.0 if audit.sample_rate is None else 1 / audit.sample_rate,
         unit="steps" if audit.sample_rate is None else "s",
-        caption="The brief core, which holds the events, stays; the background is another's. A model that reads the events predicts the "
-        "same for both.",
-    )
-
-
-def _view(title: str, found: SeparatedTrajectory, *, exchanged: bool) -> TraceView:
-    signal = found.exchanged if exchanged else found.signal
-    slow = found.exchanged_slow if exchanged else found.slow
-    # A line joins its neighbours: of a single step there would be nothing.
-    wide = found.core.clone()
-    wide[1:] |= found.core[:-1]
-    values = signal.tolist()
-    core = [value if flag else None for value, flag in zip(values, wide.tolist(), strict=True)]
-    return TraceView(
-        title=title,
-        strands=(
-            Strand(name="signal", values=values, kind="signal"),
-            Strand(name="core", values=core, kind="core"),
-            Strand(
-                name="another's slow background" if exchanged else "slow background",
-                values=slow.tolist(),
-                kind="other" if exchanged else "slow",
-            ),
-        ),
+        shaded=found.core.tolist(),
+        shaded_name="core",
+        caption=f"The signal of {called}{channel} as recorded, and with {listed(found.names)} of {donor}. The brief core, which holds the events, keeps its "
+        "shape; the background is another's. A model that reads the events predicts the same for both.",
     )

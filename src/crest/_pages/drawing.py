@@ -110,6 +110,24 @@ def _thinned(values: Sequence[float | None]) -> Iterable[tuple[int, float | None
         yield from sorted((place, value) for value, place in {min(known), max(known)})
 
 
+def band_path(flags: Sequence[bool]) -> str:
+    """Bands over the steps that are True as an SVG path in a square of 1000. Each is wide enough to be seen, and those that touch are one.
+
+    Example:
+        >>> band_path([False, True, True, False, False])
+        'M125 0H625V1000H125z'
+    """
+    per = _SIDE / max(len(flags) - 1, 1)
+    bands: list[list[int]] = []
+    for place in (place for place, flag in enumerate(flags) if flag):
+        left, right = max(0, math.floor((place - 0.5) * per)), min(_SIDE, math.ceil((place + 0.5) * per))
+        if bands and left <= bands[-1][1]:
+            bands[-1][1] = right
+        else:
+            bands.append([left, right])
+    return "".join(f"M{left} 0H{right}V{_SIDE}H{left}z" for left, right in bands)
+
+
 def dot_path(x: float, y: float) -> str:
     """A dot as an SVG path in a square of 1000: a line of no length, whose round end is the dot at any size of the picture.
 

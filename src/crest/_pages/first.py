@@ -7,7 +7,7 @@ from typing import Any
 
 import markupsafe
 
-from crest._pages.drawing import Scale, dot_path, line_path, scale_of
+from crest._pages.drawing import Scale, band_path, dot_path, line_path, scale_of
 from crest._pages.panels import BarPanel, CurvePanel, CurveView, ScatterPanel, TracePanel
 
 # Okabe and Ito's colours, mixed with the ink of the theme so that each stands out on white and on dark.
@@ -20,6 +20,7 @@ _CALL = re.compile(
 def screen_names() -> dict[str, Callable[..., Any]]:
     """The functions that the template of the first screen needs, by name."""
     return {
+        "band_path": band_path,
         "bar_form": bar_form,
         "bar_scale": bar_scale,
         "curve_scale": curve_scale,
@@ -79,7 +80,7 @@ def dot_scale(panel: ScatterPanel) -> Scale:
 
 def strand_scale(panel: TracePanel) -> Scale:
     """One for all lines."""
-    return scale_of([value for view in panel.views for strand in view.strands for value in strand.values])
+    return scale_of([value for strand in panel.strands for value in strand.values])
 
 
 def curve_scale(view: CurveView) -> Scale:
@@ -109,7 +110,7 @@ def even_ticks(texts: Sequence[str]) -> list[tuple[float, str]]:
 
 def time_ticks(panel: TracePanel) -> list[tuple[float, str]]:
     """Round times below the lines."""
-    steps = max(len(strand.values) for view in panel.views for strand in view.strands)
+    steps = max(len(strand.values) for strand in panel.strands)
     return placed(Scale(0.0, max((steps - 1) * panel.step, panel.step)))
 
 

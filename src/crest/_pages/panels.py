@@ -137,32 +137,28 @@ class MatrixPanel:
 
 @dataclass(frozen=True, kw_only=True)
 class Strand:
-    """One line over time, or a part of one."""
+    """One line over time."""
 
     name: str
-    values: Sequence[float | None]
+    values: Sequence[float]
     kind: str
-    """Its colour: "signal", "core", "slow" or "other"."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TraceView:
-    """Lines over time, on one scale."""
-
-    title: str
-    strands: tuple[Strand, ...]
+    """Its look: "own" or "swapped", or "own-slow" or "swapped-slow" for what is slow in these."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TracePanel:
-    """A trajectory and what became of it, one below the other."""
+    """Lines over time in one picture, with some of the steps shaded."""
 
     title: str
-    views: tuple[TraceView, ...]
+    strands: tuple[Strand, ...]
     step: float
     """How long a step is, in the unit of time."""
     unit: str
     """Of time: "s", or "steps"."""
+    shaded: Sequence[bool] = ()
+    """Of each step, whether it is shaded; none shades nothing."""
+    shaded_name: str = ""
+    """What shaded steps are."""
     caption: str = ""
 
 

@@ -100,6 +100,15 @@ class ConditionPair:
         why = f"{told}, but {_that_break(breaking)} the tie, fewer than {ENOUGH}"
         return tie.even_weights, None, [f"{why}: candidates are judged by the exchange test."]
 
+    def names(self, held_out: Batch) -> tuple[str, ...]:
+        """The condition of each of the trajectories to measure on, as their tie names it.
+
+        Args:
+            held_out: these trajectories.
+        """
+        assert held_out.targets is not None
+        return tie_of(held_out.targets, self.held_out).names
+
     def _breaking(self, targets: Tensor) -> int:
         """How many held-out trajectories have a target that is rare in training under their condition."""
         first = len(self.targets)

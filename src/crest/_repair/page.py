@@ -56,7 +56,11 @@ def repaired_screen(repaired: "Repaired") -> FirstScreen:
     if repaired.changed:
         models[repaired.name] = repaired.after
     exchanges = {name: one.exchange for name, one in models.items()}
-    beside = prediction_panel(exchanges, errors={name: one.id_error for name, one in models.items()})
+    beside = prediction_panel(
+        exchanges,
+        errors={name: one.id_error for name, one in models.items()},
+        conditions=repaired.conditions,
+    )
     left = [repair_error_panel(models), nuisance_panel(exchanges)]
     candidates = [] if len(repaired.candidates) < 2 else [candidate_panel(repaired)]
     return FirstScreen(

@@ -228,6 +228,7 @@ def repair(
             skipped=skipped,
             notes=tuple(notes),
             structure=candidates[chosen].structure,
+            conditions=() if known is None else known.names(held_out),
             reanchored=next((one.reanchored for one in candidates.values() if one.reanchored), None),
         )
 

@@ -180,6 +180,8 @@ class Repaired:
     """How its build differs from that of the model that was given."""
     reanchored: Reanchored | None = None
     """What `crest.reanchor` reported, if it was tried."""
+    conditions: tuple[str, ...] = ()
+    """The condition of each held-out trajectory, for the page; none without conditions, and not saved."""
 
     @property
     def before(self) -> MeasuredModel:
@@ -343,8 +345,8 @@ class Repaired:
         """Write the page: what the remedy did, before and after, all that was tried, and the numbers; return where it is.
 
         One file that needs no server and no network. Needs the lab extra. For trajectories step by step, audit both models and
-        use `Audit.to_html` with `after=`. Predictions for single trajectories are not saved, so the page of a repair that `load`
-        read has no picture of them.
+        use `Audit.to_html` with `after=`. Predictions are coloured by condition if conditions were given. Predictions for single
+        trajectories are not saved, so the page of a repair that `load` read has no picture of them.
 
         Args:
             path: of the file, which ends in .html; a warning tells if one is replaced.

@@ -50,6 +50,11 @@ class Tie:
         )
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """(N,), the condition of each trajectory by its name."""
+        return tuple(self.conditions[place] for place in self.columns.tolist())
+
+    @property
     def strength(self) -> float:
         """Cramér's V, with the correction for chance: 0 if the condition tells nothing of the target, 1 if it tells it."""
         counts = self.counts.double()

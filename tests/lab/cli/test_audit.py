@@ -94,7 +94,7 @@ def test_without_weights_it_says_that_the_model_is_as_it_was_made(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(folder, weights=None)
-    assert "- no --weights were given: the model is as " in " ".join(capsys.readouterr().out.split())
+    assert "- no --weights: the model has the weights that " in " ".join(capsys.readouterr().out.split())
     run(folder)
     assert "--weights" not in capsys.readouterr().out
 
@@ -119,9 +119,9 @@ def test_recordings_of_different_lengths_are_padded_for_a_model_that_takes_lengt
     run(folder, model="model.py:recurrent", weights=None, window=None, trajectories=trajectories)
     out = capsys.readouterr().out
     assert f"Audit of {'12' if trajectories > 12 else '4 of 12'} trajectories" in out
-    assert "whole recordings, without --window: 200 to 240 samples, with zeros behind the shorter ones" in out
+    assert "whole recordings, without --window: 200 to 240 samples, the shorter ones padded with zeros" in out
     with pytest.raises(
-        ValueError, match=r"^window must be given if .* from 200 to 240 samples: .*, 200 or less"
+        ValueError, match=r"^window must be given if .* got 200 to 240 samples: .*, 200 or less"
     ):
         run(folder, window=None)
     with pytest.raises(ValueError, match=r"^hop must come with --window"):
@@ -132,7 +132,7 @@ def test_the_former_name_of_the_output_is_taken_and_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(folder, out=folder / "former.html")
-    assert "--out is deprecated and goes with version 0.3: use --output" in capsys.readouterr().out
+    assert "--out is deprecated and will be removed in version 0.3: use --output" in capsys.readouterr().out
     assert (folder / "former.html").exists()
     assert not (folder / "audit.html").exists()
 
@@ -163,7 +163,7 @@ def states(folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("names", "said", "error"),
     [
-        (None, "classes in sorted order, since --classes names none: 0 inner, 1 ok, 2 outer", 0.75),
+        (None, "classes in sorted order, because --classes gives no names: 0 inner, 1 ok, 2 outer", 0.75),
         (["ok", "inner", "outer"], "classes: 0 ok, 1 inner, 2 outer", 0.5),
     ],
 )
@@ -201,7 +201,9 @@ def test_numbers_are_classes_in_their_order_as_in_python(
     (folder / "states.csv").write_text(table)
     run(folder, **states, classes=[])
     out = capsys.readouterr().out
-    assert "classes in sorted order, since --classes names none: 0 2, 1 8, 2 10" in " ".join(out.split())
+    assert "classes in sorted order, because --classes gives no names: 0 2, 1 8, 2 10" in " ".join(
+        out.split()
+    )
     assert "  error 0.75," in out
     run(folder, **states, classes=["8", "10", "2"])
     assert "  error 0.5," in capsys.readouterr().out
@@ -213,7 +215,7 @@ def test_a_class_that_no_recording_is_of_keeps_its_number(
     table = (folder / "states.csv").read_text()
     (folder / "states.csv").write_text(table.replace("inner", "ok"))
     run(folder, **states, classes=["ok", "inner", "outer"])
-    assert "classes: 0 ok, 1 inner, 2 outer; no recording is of inner" in capsys.readouterr().out
+    assert "classes: 0 ok, 1 inner, 2 outer; no recording has inner" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -359,7 +361,7 @@ def test_field_rows_get_what_the_settings_of_the_model_say(
     said = " ".join(capsys.readouterr().out.split())
     assert "Audit of 12 trajectories" in said
     assert "signals: each window standardised by its median and median absolute deviation" in said
-    assert "12 ood; 12 train left out (--parts chooses)" in said
+    assert "12 ood; 12 train left out (choose with --parts)" in said
     assert "look standardised window by window" in said
 
 
@@ -370,7 +372,9 @@ def test_field_rows_of_a_split_are_looked_at_only_if_asked_for(
     rows = [f"{line},{('train', 'id', 'ood')[place % 3]}" for place, line in enumerate(lines[1:])]
     (folder / "table.csv").write_text("\n".join([f"{lines[0]},part", *rows]) + "\n")
     run(folder, split="part")
-    assert "8 id; 8 train and 8 ood left out (--parts chooses)" in " ".join(capsys.readouterr().out.split())
+    assert "8 id; 8 train and 8 ood left out (choose with --parts)" in " ".join(
+        capsys.readouterr().out.split()
+    )
     run(folder, split="part", parts=["id", "ood"])
     assert "8 id and 8 ood; 8 train left out" in " ".join(capsys.readouterr().out.split())
 
@@ -386,12 +390,18 @@ def test_it_says_how_many_windows_it_looked_at_and_of_what_intervals_are(
     )
     assert "120 steps each, 0.12 s at 1000 steps per second" in said
     assert "95 % intervals: bootstrap over 12 groups of trajectories" in said
-    assert "intervals are over 12 recordings, whose windows are alike. Pass --intervals-over window" in said
+    assert (
+        "intervals are over 12 recordings, because windows of one recording are alike. Pass --intervals-over window"
+        in said
+    )
     page = (folder / "audit.html").read_text()
     assert '"name":"0.npy, 0 s, slow"' in page
     assert '"rate":1000.0,"per":"s"' in page
     run(folder, group="speed")
-    assert "intervals are over 2 groups of 'speed', whose windows are alike" in capsys.readouterr().out
+    assert (
+        "intervals are over 2 groups of 'speed', because windows of one group are alike"
+        in capsys.readouterr().out
+    )
     run(folder, intervals_over="window")
     said = capsys.readouterr().out
     assert "bootstrap over" not in said
@@ -407,7 +417,7 @@ def test_where_audits_some_rows(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "rows of the table: speed=slow" in said
     assert "fast" not in said
     run(folder, where=["file=0.npy"])
-    assert "intervals are over windows, since all are of one recording" in " ".join(
+    assert "intervals are over windows, because all windows are from one recording" in " ".join(
         capsys.readouterr().out.split()
     )
 

@@ -36,5 +36,5 @@ def test_a_wrong_number_is_refused_without_a_traceback(option: tuple[str, str]) 
     result = run("bench", "readouts", "--quick", *option)
     assert result.returncode == 1
     assert f"argument {option[0]}: must be " in result.stderr
-    assert result.stderr.rstrip().endswith("it says why above")
+    assert result.stderr.rstrip().endswith("the reason is above")
     assert "Traceback" not in result.stderr

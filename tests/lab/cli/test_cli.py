@@ -37,7 +37,7 @@ def test_help_answers_without_torch_and_numpy() -> None:
         (("run", "main", "--jobs", "0"), "crest: --jobs must be a whole number, 1 or more, got 0"),
         (
             ("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"),
-            "crest: --jobs is for this machine",
+            "crest: --jobs must be left out with --cluster",
         ),
         (("run", "main", "--cluster", "tcp://127.0.0.1:1"), "no Dask scheduler answers at tcp://127.0.0.1:1"),
         (("run", "main", "--folder", "pyproject.toml"), "crest: --folder must be a folder"),
@@ -101,7 +101,7 @@ def test_an_error_is_one_sentence(
         ),
         (
             ("recordings", "check", "t.csv", "u.csv"),
-            r"^crest: nothing takes 'u\.csv'\. See: crest recordings",
+            r"^crest: unknown argument 'u\.csv'\. See: crest recordings",
         ),
         (
             ("recordings", "check", "t.csv", "--window", "x"),

@@ -62,7 +62,10 @@ def test_without_a_window_recordings_may_differ_in_length(crest: Command, folder
     shown, status = crest("cues", "table.csv", "--label", "wear")
     assert status == 0, shown
     assert "Cues in 16 trajectories: R2 of the target, each trajectory left out" in shown
-    assert "Assumed: whole recordings, without --window: 400 to 410 samples, with zeros behind" in shown
+    assert (
+        "Assumed: whole recordings, without --window: 400 to 410 samples, the shorter ones padded with zeros"
+        in shown
+    )
 
 
 def test_recordings_that_are_too_few_to_be_left_out_are_told(crest: Command, folder: Path) -> None:
@@ -70,7 +73,7 @@ def test_recordings_that_are_too_few_to_be_left_out_are_told(crest: Command, fol
     (folder / "two.csv").write_text("\n".join([lines[0], *lines[7:10]]) + "\n")
     shown, status = crest("cues", "two.csv", "--label", "state", "--window", "40")
     assert status == 0, shown
-    told = "windows are left out one by one, and not whole recordings: recordings must be"
+    told = "single windows are left out, not whole recordings: recordings must be"
     assert f"{told} 2 or more of each class, got 1 of class 'worn'" in shown
     shown, _ = crest("cues", "two.csv", "--label", "wear", "--window", "40")
     assert f"{told} 4 or more for a target in numbers, got 3" in shown
@@ -96,7 +99,7 @@ def test_training_rows_of_a_split_are_looked_at(crest: Command, folder: Path) ->
     words = ("cues", "table.csv", "--label", "wear", "--window", "100", "--split", "part")
     shown, _ = crest(*words)
     assert shown.startswith("Cues in 48 trajectories")
-    assert "48 train; 16 ood left out (--parts chooses)" in shown
+    assert "48 train; 16 ood left out (choose with --parts)" in shown
     assert crest(*words, "--parts", "train", "ood")[0].startswith("Cues in 64 trajectories")
 
 

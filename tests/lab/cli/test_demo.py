@@ -55,7 +55,7 @@ def test_the_demo_shows_its_result_as_bars_in_few_lines_and_writes_a_page(tmp_pa
     written = [file.stat().st_mtime_ns for file in weights]
 
     second = demo().splitlines()
-    taken = "Taken from an earlier call: recordings, network, repair. --anew starts anew."
+    taken = "Reused from an earlier run: recordings, network, repair. --anew starts again."
     # The explorer is written again, and that is told; the page of the repair stays.
     assert second == [*first[:-2], taken, f"{first[-2]} (replaces the file that was there)", first[-1]]
     assert (there / "page.html").read_text() == page

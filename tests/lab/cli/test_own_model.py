@@ -111,7 +111,7 @@ def test_code_in_a_pickle_is_never_run(place: Path, capsys: pytest.CaptureFixtur
     assert "ran" not in capsys.readouterr().out
 
 
-WHOLE = r"'w\.pt', which is none \(a whole model\?\): save model\.state_dict\(\) where you trained it"
+WHOLE = r"'w\.pt', which is not one \(a whole model\?\): save model\.state_dict\(\) where you trained it"
 UNREAD = r"'w\.pt', which cannot be read \({}\): save model\.state_dict\(\) where you trained it"
 
 
@@ -214,17 +214,17 @@ class Gives(nn.Module):
             nn.Conv1d(7, 1, 3),
             None,
             r"^model must take windows \(B, T, C\) = \(4, 9, 1\) or \(B, C, T\) = \(4, 1, 9\); it failed with RuntimeError: "
-            r".* and RuntimeError: .*\. Is --window the length",
+            r".* and RuntimeError: .*\. Check that --window is the length",
         ),
         (
             Raises(),
             None,
-            r"^model must take windows .* or \(B, C, T\) = \(4, 1, 9\); it failed with KeyError: 'state'\. Is",
+            r"^model must take windows .* or \(B, C, T\) = \(4, 1, 9\); it failed with KeyError: 'state'\. Check",
         ),
         (
             Raises(),
             True,
-            r"^model must take windows \(B, C, T\) = \(4, 1, 9\); it failed with KeyError: 'state'\. Is",
+            r"^model must take windows \(B, C, T\) = \(4, 1, 9\); it failed with KeyError: 'state'\. Check",
         ),
         (
             Gives(torch.zeros(4), 1),
@@ -275,6 +275,6 @@ def test_a_model_is_given_the_valid_steps_where_it_needs_them() -> None:
     assert valid_steps_for(nn.Flatten(), even) is None
     with pytest.raises(
         ValueError,
-        match=r"^window must be given if recordings differ .* from 2 to 3 samples: .* 2 or less",
+        match=r"^window must be given if recordings differ .* got 2 to 3 samples: .* 2 or less",
     ):
         valid_steps_for(nn.Flatten(), uneven)

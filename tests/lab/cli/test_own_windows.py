@@ -24,7 +24,7 @@ def test_windows_are_full(table: Path) -> None:
     assert lengths.tolist() == [2] * 7
     assert assumed == [
         "signals are in raw units, as in the files",
-        "classes in sorted order, since --classes names none: 0 a, 1 b",
+        "classes in sorted order, because --classes gives no names: 0 a, 1 b",
         "windows of 2 steps are too short to tell brief events from a smooth background: take more than 16",
     ]
     assert names[:3] == ["0.npy, sample 0", "0.npy, sample 2", "1.npy, sample 0"]
@@ -42,8 +42,8 @@ def test_whole_recordings_have_zeros_behind_and_their_lengths(table: Path) -> No
     assert names == ["0.npy", "1.npy", "2.npy"]
     assert assumed == [
         "signals are in raw units, as in the files",
-        "classes: 0 b, 1 a, 2 c; no recording is of c",
-        "whole recordings, without --window: 4 to 6 samples, with zeros behind the shorter ones",
+        "classes: 0 b, 1 a, 2 c; no recording has c",
+        "whole recordings, without --window: 4 to 6 samples, the shorter ones padded with zeros",
     ]
 
 
@@ -96,13 +96,14 @@ def test_rows_of_a_split_are_chosen_and_told(table: Path) -> None:
     assert len(lengths) == 5
     assert assumed[1] == "labels are as in column 'label'"
     assert (
-        assumed[-1] == "windows by the column of splits: 3 id and 2 ood; 2 train left out (--parts chooses)"
+        assumed[-1]
+        == "windows by the column of splits: 3 id and 2 ood; 2 train left out (choose with --parts)"
     )
     assert windows.conditions == {"speed": ["9", "9", "9", "8", "8"], "load": ["y"] * 5}
     table.write_text("file,label,part\n0.npy,1,train\n1.npy,2,train\n2.npy,3,ood\n")
     one = RecordingOptions(window=2, split="part")
     windows, _, assumed, *_ = own_windows(table, None, one, whole=False, parts=("id",))
-    assert assumed[-1] == "windows by the column of splits: 2 ood; 5 train left out (--parts chooses)"
+    assert assumed[-1] == "windows by the column of splits: 2 ood; 5 train left out (choose with --parts)"
     table.write_text("file,label,part\n0.npy,1,train\n1.npy,2,train\n2.npy,3,train\n")
     windows, _, assumed, *_ = own_windows(
         table, None, RecordingOptions(window=2, split="part"), whole=False, parts=("id",)

@@ -32,7 +32,7 @@ def test_the_other_commands_do_not_notice(crest: Command) -> None:
     assert crest(*words, "after.md")[0] == report.replace("before.md", "after.md")
     assert Path("after.md").read_bytes() == Path("before.md").read_bytes()
     assert re.search(rf"^records +{RUNS} in results, 0 failed", crest("doctor")[0], re.MULTILINE)
-    assert crest("run", "main")[0] == "0 done, 60 found done, 0 failed; records in results\n"
+    assert crest("run", "main")[0] == "0 done, 60 already there, 0 failed; records in results\n"
     assert crest("pack")[0] == f"results/records.jsonl has {RUNS} runs: 0 new, 0 replaced, {RUNS} as before\n"
 
 
@@ -71,9 +71,9 @@ def test_what_is_left_out_is_told(crest: Command) -> None:
     assert shown.splitlines() == [
         "results/records.jsonl has 60 runs: 60 new, 0 replaced, 0 as before",
         f"crest: runs that failed and have no record: 1, such as {TEASER_EXPERIMENT.runs[0].id}; `crest status` says why",
-        "crest: records of defaults that have changed since: 1, such as gear-old; they stay as they are, so do their runs "
-        "again and remove them",
-        f"crest: runs that another process is doing: 1, such as {MAIN_EXPERIMENT.runs[0].id}; their files stay beside their lines, so "
+        "crest: records from before their defaults changed: 1, such as gear-old; they are kept: do their runs again, then "
+        "remove them",
+        f"crest: runs that another process is working on: 1, such as {MAIN_EXPERIMENT.runs[0].id}; their files are kept, so "
         "pack again later",
     ]
     assert store.unpacked() == {"gear-old", MAIN_EXPERIMENT.runs[0].id}
@@ -131,5 +131,5 @@ def test_a_folder_with_nothing_to_pack_stays_as_it_is(crest: Command) -> None:
     Path("empty").mkdir()
     shown, status = crest("pack", "--folder", "empty")
     assert status == 1
-    assert "do runs first: crest run NAME" in shown
+    assert "make records first: crest run NAME" in shown
     assert list(Path("empty").iterdir()) == []

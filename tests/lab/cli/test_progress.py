@@ -51,7 +51,7 @@ def test_lines_count_what_is_settled(capsys: pytest.CaptureFixture[str]) -> None
         lines.done(made_up(SPEC))
         lines.failed("c", "ValueError: no")
     assert capsys.readouterr().out.splitlines() == [
-        "[1/4] b  another process is doing it",
+        "[1/4] b  another process is working on it",
         "[1/4] c  its process died, trying again",
         f"[2/4] {line(made_up(SPEC))}  about 1 s left",
         "[3/4] c  failed: ValueError: no  about 1 s left",
@@ -64,7 +64,7 @@ def test_lines_count_what_is_settled(capsys: pytest.CaptureFixture[str]) -> None
         ({}, "2 runs to do, time left unknown until the first run is done"),
         (
             {run_kinds(SPEC.to_dict())[1]: [300.0]},
-            "2 runs to do, about 10 min left, judged by kept records of similar runs",
+            "2 runs to do, about 10 min left, estimated from kept records of similar runs",
         ),
     ],
 )

@@ -196,7 +196,9 @@ def test_a_split_and_several_conditions_are_told(crest: Command, rig: Path) -> N
     assert lines[place + 4].startswith("Label and condition are tied: Cramér's V 0.8")
     assert lines[place + 5].startswith("Cramér's V by part: train 0.8")
     assert lines[place + 5].endswith("id 0.00, ood 0.00.")
-    unlike = "But ID windows are not as in training: an audit on them tells something else."
+    unlike = (
+        "But ID windows are unlike training: an audit of them does not show what this tie does to a model."
+    )
     # Only for the column that is tied in training.
     assert [line for line in lines if line == unlike] == [lines[place + 6]]
     assert "size x load, training windows:" in lines

@@ -192,7 +192,9 @@ def test_a_study_has_its_page_with_the_explorer_and_its_tables(crest: Command, t
     page = Path("outputs/report.html").read_text()
     assert sections(page) == ["my_study"]
     assert "<h1>crest: my_study</h1>" in page
-    assert re.search(r'<p class="lead">No model fails in the field: mean ', page)
+    assert re.search(
+        r'<span class="badge">the pick holds in the field</span> No model fails in the field: mean ', page
+    )
     assert "simulators' regimes" not in page
     own = "my_encoder.py:make_encoder"
     assert explored(page) == {

@@ -39,10 +39,10 @@ def test_a_run_leaves_records_and_says_so_in_plain_lines(quick: tuple[Path, str]
     assert lines[0].startswith("6 runs to do")
     assert [line.split()[0] for line in lines[1:-1]] == [f"[{i}/6]" for i in range(1, 7)]
     assert all(re.search(r"ID \d\.\d{3}  OOD \d\.\d{3}", line) for line in lines[1:-1])
-    assert lines[-1] == f"6 done, 0 found done, 0 failed; records in {folder}"
+    assert lines[-1] == f"6 done, 0 already there, 0 failed; records in {folder}"
     assert "\x1b" not in shown
     again = run("run", "main", "--quick", "--folder", str(folder))
-    assert again.stdout == f"0 done, 6 found done, 0 failed; records in {folder}\n"
+    assert again.stdout == f"0 done, 6 already there, 0 failed; records in {folder}\n"
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_status_tells_the_time_left_by_kept_records(crest: Command) -> None:
     write(Path("some"), [dataclasses.replace(MAIN_EXPERIMENT, runs=MAIN_EXPERIMENT.runs[:-6])], duel())
     shown, _ = crest("status", "main", "--folder", "some")
     assert re.search(
-        r"^time left for 6 runs: about \d+ s, judged by kept records of similar runs, \d+ at a time$",
+        r"^time left for 6 runs: about \d+ s, estimated from kept records of similar runs, \d+ at a time$",
         shown,
         re.MULTILINE,
     )
@@ -115,7 +115,7 @@ def test_ctrl_c_on_a_terminal_ends_cleanly_and_says_how_to_go_on(tmp_path: Path)
     )
     assert status == 130
     assert "Traceback" not in shown
-    assert "0 of 60 runs are kept. Go on with: crest run main" in shown
+    assert "0 of 60 runs are kept. Continue with: crest run main" in shown
     assert "0/60" in shown
     assert list(tmp_path.glob("*.json")) == []
     assert list(tmp_path.glob("*.error")) == []
@@ -140,7 +140,7 @@ def test_under_nohup_ctrl_c_is_ignored_and_a_kill_ends_it_as_cleanly(tmp_path: P
         process.wait()
     assert process.returncode == 130
     assert "Traceback" not in said
-    assert "0 of 60 runs are kept. Go on with: crest run main" in said
+    assert "0 of 60 runs are kept. Continue with: crest run main" in said
     assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
@@ -182,7 +182,7 @@ def test_run_computes_the_studies_once_and_status_counts_them(crest: Command) ->
     assert shown.splitlines() == [
         "computed dilution",
         "computed budget_law",
-        "0 done, 6 found done, 0 failed; records in trial",
+        "0 done, 6 already there, 0 failed; records in trial",
     ]
     files = sorted(path.name for path in Path("trial/studies").iterdir())
     assert files == sorted(f"{study.id}.json" for study in THEORY_EXPERIMENT.studies)
@@ -208,7 +208,7 @@ def test_a_study_that_fails_is_named_after_the_counts(
     assert status == 1
     assert shown.splitlines() == [
         "computed budget_law",
-        "0 done, 6 found done, 0 failed; records in trial",
+        "0 done, 6 already there, 0 failed; records in trial",
         "crest: broken: no recordings here",
     ]
     assert len(list(Path("trial/studies").iterdir())) == 1

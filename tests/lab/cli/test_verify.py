@@ -55,7 +55,7 @@ def test_runs_that_agree_are_a_table_and_status_0(
         monkeypatch, capsys, "--sample", "9", "--folder", str(store.folder), "--jobs", "1", "--seed", "3"
     )
     assert not code
-    assert "2 of 2 runs are done again: drawn with --seed 3" in shown
+    assert "2 of 2 runs are trained again: drawn with --seed 3" in shown
     assert re.search(r"^\[2/2\] gear-pointwise-mean", shown, re.MULTILINE)
     for one in kept:
         numbers = rf"{one.score.id:.3f} +{one.score.ood:.3f} +{one.credit['id'].cie:.2f}"
@@ -75,7 +75,7 @@ def test_json_has_each_run_and_nothing_else_is_on_stdout(
     assert (found["seed"], one["agrees"], one["differences"]) == (3, True, [])
     assert one["kept"]["ood_error"] in [record.score.ood for record in kept]
     assert one["new"]["ood_error"] == pytest.approx(one["kept"]["ood_error"], rel=0.05)
-    assert "1 of 2 runs are done again" in said
+    assert "1 of 2 runs are trained again" in said
 
 
 def test_a_run_that_does_not_agree_is_named_with_status_1(
@@ -94,7 +94,7 @@ def test_a_run_that_does_not_agree_is_named_with_status_1(
         monkeypatch, capsys, "--sample", "1", "--cheapest", "--folder", str(store.folder), "--jobs", "1"
     )
     assert str(code).startswith("crest: 1 of 1 runs does not agree with the records in")
-    assert "1 of 2 runs are done again: those that took the least time" in shown
+    assert "1 of 2 runs are trained again: those that took the least time" in shown
     assert re.search(rf"^{kept[0].id} .* NO *$", shown, re.MULTILINE)
     assert f"{kept[0].id}: OOD error was {score.ood:.4f} and is {kept[0].score.ood:.4f}" in shown
     assert f"{kept[0].id}: torch was 1.0 and is " in shown
@@ -111,7 +111,7 @@ def test_runs_without_their_recordings_are_left_out_with_a_note(
         monkeypatch, capsys, "--sample", "1", "--cheapest", "--folder", str(store.folder), "--jobs", "1"
     )
     assert not code
-    assert "1 of 2 runs are done again" in shown
+    assert "1 of 2 runs are trained again" in shown
     assert bearings.id not in shown
     assert f"left out 1 runs such as {bearings.id}: " in said
     assert "crest data fetch cwru" in said

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from crest._pages.panels import BarPanel, FindingLine, FirstScreen
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.main import MAIN_EXPERIMENT
@@ -88,3 +89,13 @@ def test_a_claim_without_a_record_takes_the_place_of_the_one_on_the_trials() -> 
     assert as_trial(Shown(claims=(measured,)), [Claim(text="a", paper="b")]).claims == (
         Claim(text="a", paper="b", measured="a trial"),
     )
+
+
+def test_the_first_screen_of_a_trial_has_no_bars() -> None:
+    line = FindingLine(mark="good", word="the pick holds", sentence="It holds.")
+    first = FirstScreen(findings=(line,), left=(BarPanel(title="", rows=(), models=()),))
+    found = as_trial(Shown(first=first), []).first
+    assert found is not None
+    assert [(one.mark, one.sentence) for one in found.findings] == [("doubt", TRIAL_NOTE)]
+    assert not found.left
+    assert as_trial(Shown(), []).first is None

@@ -1,3 +1,4 @@
+from crest._pages.panels import BarPanel, FindingLine, FirstScreen
 from crest.lab.evidence.paper_claims import PAPER_CLAIMS
 from crest.lab.evidence.shown import Comparison, Help, Shown, Table
 from crest.lab.report.lead import SENTENCE, lead_of
@@ -36,11 +37,23 @@ def test_a_number_that_is_missing_gives_way() -> None:
 
 
 def test_studies_of_ones_own_begin_with_what_they_found() -> None:
-    own = [piece(name, shown=Shown(headline=f"{name} fails.")) for name in ("one", "two")]
+    line, bars = (
+        FindingLine(mark="bad", word="fails", sentence="It fails."),
+        BarPanel(title="", rows=(), models=()),
+    )
+    own = [
+        piece(name, shown=Shown(first=FirstScreen(findings=(line,), left=(bars,)))) for name in ("one", "two")
+    ]
     lead = lead_of(own)
-    assert (lead.sentence, lead.numbers, lead.picture) == ("one fails. two fails.", (), None)
-    # Beside the catalog, which has no headline, the page is about the catalog.
-    assert lead_of([*own, piece("main")]).sentence == SENTENCE
+    assert (lead.sentence, lead.numbers, lead.picture) == ("", (), None)
+    assert lead.first is not None
+    assert [found.of for found in lead.first.findings] == ["one", "two"]
+    # Pictures of several studies would be told apart by nothing: each study has its own.
+    assert not lead.first.left
+    assert lead_of(own[:1]).first == own[0].shown.first
+    # Beside the catalog, which has no first screen, the page is about the catalog.
+    beside = lead_of([*own, piece("main")])
+    assert (beside.sentence, beside.first) == (SENTENCE, None)
 
 
 def test_the_picture_is_that_of_the_teaser() -> None:

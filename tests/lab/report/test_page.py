@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from crest._pages.panels import BarPanel, BarRow, FindingLine, FirstScreen, PanelBar
 from crest.lab.evidence import CATALOG
 from crest.lab.evidence.paper_claims import PAPER_CLAIMS
 from crest.lab.evidence.shown import Help, Shown
@@ -230,3 +231,28 @@ def test_every_piece_of_the_catalog_has_a_chapter() -> None:
         "The paper's tables and figures",
         "",
     ]
+
+
+def test_a_study_opens_with_its_first_screen_and_beside_the_catalog_at_its_own_place() -> None:
+    evil = "<b>mine</b>"
+    line = FindingLine(mark="bad", word="the pick fails in the field", sentence=f"{evil} fails.")
+    bars = BarPanel(
+        title="Errors of the models",
+        rows=(BarRow(name=evil, bars=(PanelBar(value=0.5, low=0.4, high=0.6), None)),),
+        models=("ID", "expected"),
+    )
+    study = piece("mine", shown=Shown(first=FirstScreen(findings=(line,), left=(bars,))))
+    alone = Reader(page([study], [], title="All"))
+    assert len(alone.all("section", class_="screen")) == 1
+    assert alone.all("section", class_="first") == []
+    assert [found["href"] for found in alone.all("a")][1] == "#main"
+    assert alone.text.count(f"{evil} fails.") == 1
+    for pieces_there, above in (
+        ([piece("one"), study], 0),
+        ([study, dataclasses.replace(study, name="two")], 1),
+    ):
+        reader = Reader(page(pieces_there, [], title="All"))
+        sections = [found.get("class") for tag, found in reader.tags if tag == "section"]
+        assert sections.count("screen") == above + sum(one.shown.first is not None for one in pieces_there)
+        assert (sections[0] == "screen") == bool(above)
+    assert ".finding-line" not in page([piece("one")], [], title="All")

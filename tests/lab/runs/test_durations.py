@@ -79,7 +79,7 @@ def test_kept_records_of_the_same_kind_tell_it_before(tmp_path: Path) -> None:
         store.write(made_up(spec, seconds={"data": 1.0, "training": seconds - 1, "exchange": 5.0}))
     (tmp_path / "damaged.json").write_text("{")
     kept, later = kept_seconds(store), runs(4)[2:]
-    assert TimeLeft(later, kept).words() == "about 40 s left, judged by kept records of similar runs"
+    assert TimeLeft(later, kept).words() == "about 40 s left, estimated from kept records of similar runs"
     # Another readout of the same encoder on the same data takes about as long; another encoder does not.
     assert TimeLeft(runs(2, readout="crest"), kept).seconds() == 40
     gru = runs(1, encoder="gru")

@@ -47,28 +47,28 @@ def audit_model(
     Parameters
     ----------
     model
-        Where the model is made, as file.py:function or package.module:function. The function takes nothing and returns
-        a torch.nn.Module; the file is run, so it must be yours.
+        Function that makes the model, as file.py:function or package.module:function. It takes no arguments and returns
+        a torch.nn.Module. crest runs the file, so use only code that you trust.
     data
         A table (.csv or .parquet) with a row for each recording.
     window
-        Samples per window: the length that the model was trained on. Default: that of --settings, else whole recordings. If these differ in
-        length, the shorter ones are padded with zeros, and the model's forward must take lengths or mask.
+        Samples per window: the length that the model was trained on. Default: the window of --settings, else whole recordings. If recordings
+        differ in length, the shorter ones are padded with zeros, and the model's forward must take lengths or mask.
     hop
         Samples from one window to the next. Default: the window.
     parts
         With --split: which rows to look at. Default: id, or ood if no row is id.
     where
-        Rows of the table, as column=value, such as speed=900; give it again for another value or another column. Default: all rows.
+        Rows of the table to look at, as column=value, such as speed=900. Repeat it for more values or columns. Default: all rows.
     weights
-        Weights of the model as .safetensors, also those of a repaired one, which `Repaired.save` wrote. Left out if the function returns a
-        trained model.
+        File with the model's weights, as .safetensors. The weights that `Repaired.save` wrote work too. Leave it out if the function
+        returns a trained model.
     channels_first
         Whether the model takes (B, C, T). By default both layouts are tried.
     features
         Name of the module that gives the features. By default it is found.
     no_features
-        Do not look at the pooling interface.
+        Do not look inside the model for its features and its pooling.
     head
         Name of the module that reads the pooled vector. By default it is found.
     invariant
@@ -77,15 +77,16 @@ def audit_model(
     id_error
         Error of the model on held-out data like the training data, if the table has other data. The audit then says what to do if the model fails here.
     intervals_over
-        What the bootstrap of the intervals draws: whole recordings, whole groups of --group, or single windows. Windows of one recording are alike.
+        What the bootstrap of the intervals resamples: whole recordings, whole groups of --group, or single windows. Windows of one recording
+        are alike, so intervals over windows may be too narrow.
     unsafe_pickle
         Also load weights from a pickle made by torch.save, restricted to tensors (weights_only).
     trajectories
-        How many windows are looked at.
+        How many windows to look at.
     output
-        The page, as .html.
+        Where to write the page, as .html.
     out
-        As --output: its name until version 0.3.
+        Old name of --output, until version 0.3.
     json
         Print what was found as JSON.
     """
@@ -106,11 +107,9 @@ def audit_model(
         )
     window = recordings.length(window)
     if hop is not None and window is None:
-        raise ValueError("hop must come with --window: without it, whole recordings are looked at")
+        raise ValueError("hop must come with --window: without a window, each recording is one")
     if out is not None:
-        console.print(
-            "--out is deprecated and goes with version 0.3: use --output, as in other commands", markup=False
-        )
+        console.print("--out is deprecated and will be removed in version 0.3: use --output", markup=False)
         output = out
     require_output("output", output, [".html"])
     with console.status("making the model"):
@@ -137,7 +136,7 @@ def audit_model(
     conditions = windows[rows.numpy()].conditions
     together = windows.extra["recording" if options.group is None else "group"][rows.numpy()].tolist()
     groups = _groups(together, intervals_over, assumed, options.group)
-    with console.status(f"asking the model about {len(x)} windows"):
+    with console.status(f"running the model on {len(x)} windows"):
         found = audit(
             made,
             (x.mT.contiguous() if channels_first else x, y, mask),
@@ -158,7 +157,9 @@ def audit_model(
         )
     found = in_table_labels(found, table_labels(windows)[rows])
     assumed += _told_of_rows(len(x), len(windows), where or ())
-    assumed += [] if weights is not None else [f"no --weights were given: the model is as {model} makes it"]
+    assumed += (
+        [] if weights is not None else [f"no --weights: the model has the weights that {model} gives it"]
+    )
     found = dataclasses.replace(found, notes=(*found.notes, *assumed), brought=len(windows))
     if json:
         print_json(found.to_dict())
@@ -205,9 +206,11 @@ def _groups(
     if drawn == "window" or count == len(together):
         return None
     if count < 2:
-        assumed.append(f"intervals are over windows, since all are of one {what}{of}: they may be too narrow")
+        assumed.append(
+            f"intervals are over windows, because all windows are from one {what}{of}: they may be too narrow"
+        )
         return None
     assumed.append(
-        f"intervals are over {count} {what}s{of}, whose windows are alike. Pass --intervals-over window for intervals over windows"
+        f"intervals are over {count} {what}s{of}, because windows of one {what} are alike. Pass --intervals-over window to change that"
     )
     return together

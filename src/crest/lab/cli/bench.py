@@ -26,9 +26,9 @@ def bench(
     names
         Benchmarks to run, such as readouts. Default: all of them.
     quick
-        Only see whether every benchmark works, in seconds; its numbers mean nothing.
+        Only check that every benchmark works, in seconds. The numbers mean nothing.
     shapes
-        Of the features for the readouts, such as 64x512x64,2x65536x64.
+        Shapes of the features for the readouts, such as 64x512x64,2x65536x64.
     threads
         Numbers of threads for the readouts, such as 1,2.
     json
@@ -63,7 +63,7 @@ def bench(
         done = subprocess.run([*command, *(own if name == "readouts" else [])], check=False)
         if done.returncode:
             raise SystemExit(
-                f"crest: the benchmark {name} ended with status {done.returncode}; it says why above"
+                f"crest: the benchmark {name} ended with status {done.returncode}; the reason is above"
             )
     if quick:
         console.print(TRIAL)

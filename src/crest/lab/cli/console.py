@@ -17,7 +17,7 @@ errors = Console(stderr=True, soft_wrap=True, highlight=False)
 
 INTERRUPTED = 130
 """The exit status of a command that was ended by Ctrl-C, as shells have it."""
-TRIAL = "A trial of the machinery: these numbers mean nothing."
+TRIAL = "A trial: these numbers mean nothing."
 """The sentence beside the numbers of a trial."""
 
 

@@ -38,11 +38,11 @@ def cues_in_recordings(
     table
         A table (.csv or .parquet) with a row for each recording.
     window
-        Samples per window. Default: that of --settings, else whole recordings, which may differ in length.
+        Samples per window. Default: the window of --settings, else whole recordings, which may differ in length.
     hop
         Samples from one window to the next. Default: the window.
     where
-        Rows of the table, as column=value, such as speed=900; give it again for another value or another column. Default: all rows.
+        Rows of the table to look at, as column=value, such as speed=900. Repeat it for more values or columns. Default: all rows.
     leave_out
         What is left out when a label is predicted: the whole recording, because its windows are alike, or only the window. By
         default the recording, or the group of --group.
@@ -65,7 +65,7 @@ def cues_in_recordings(
     words_aside(json)
     window = recordings.length(window)
     if hop is not None and window is None:
-        raise ValueError("hop must come with --window: without it, whole recordings are looked at")
+        raise ValueError("hop must come with --window: without a window, each recording is one")
     with console.status("reading the recordings"):
         options = recordings.options(window=window, hop=hop)
         if options.group is not None and leave_out is not None:
@@ -108,7 +108,7 @@ def cues_in_recordings(
             why = str(few)
         if why is not None:
             why = why.replace("groups", together, 1)
-            assumed.append(f"windows are left out one by one, and not whole {together}: {why}. {BOTH_SIDES}")
+            assumed.append(f"single windows are left out, not whole {together}: {why}. {BOTH_SIDES}")
             found = read(None)
     if where:
         assumed.append(f"rows of the table: {', '.join(where)}")

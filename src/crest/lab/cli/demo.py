@@ -27,7 +27,7 @@ _SCALE = "Errors are in standard deviations of the target; a constant prediction
 _BESIDE = ("trained longer", "AC coupling", "high-pass")
 """The control and what people try first: their field errors stand beside whatever was chosen."""
 _COMPILES = "crest compiles its operators"
-_ONE_CASE = "One simulated case, which proves nothing. `crest report` shows the evidence."
+_ONE_CASE = "This is one simulated case and proves nothing by itself. `crest report` shows the evidence."
 
 
 def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False) -> None:
@@ -37,11 +37,11 @@ def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False)
     ----------
     output
         Folder for the pages, the recordings and the weights. Default: outputs/demo, or outputs/trial-demo with --quick.
-        What is there already is not made again.
+        What is there already is reused.
     quick
-        Try the machinery in seconds, with 32 recordings and two epochs. The numbers mean nothing.
+        Test the code in seconds, with 32 recordings and two epochs. The numbers mean nothing.
     anew
-        Take away what an earlier demo left in the folder, and start anew.
+        Delete what an earlier demo left in the folder, and start again.
     """
     from crest.lab.demo import DEMO, QUICK_DEMO, DemoFolder
     from crest.lab.runs.runner import one_thread
@@ -64,7 +64,7 @@ def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False)
     for line in lines:
         console.print(line, markup=False)
     if made.kept:
-        console.print(f"Taken from an earlier call: {', '.join(made.kept)}. --anew starts anew.")
+        console.print(f"Reused from an earlier run: {', '.join(made.kept)}. --anew starts again.")
     text = "\n\n".join(lines)
     with replacing(made.explorer) as replaced:
         before.to_html(made.explorer, after=after, title="crest: the demo, step by step", intro=text)
@@ -112,8 +112,12 @@ def _sentences(found: "Repaired", before: "Audit", after: "Audit") -> list[str]:
         "The choice saw no field label.",
         # A sentence a line: each fits on two lines of a terminal.
         *re.split(r"(?<=[.?]) ", found.verdict),
-        *([f"Field error of others, of {len(found.candidates)} candidates: {others}."] if others else []),
-        f"The model follows: before {before.verdict}, after {after.verdict}, by an audit of each.",
+        *(
+            [f"Field error of other candidates, of {len(found.candidates)} in all: {others}."]
+            if others
+            else []
+        ),
+        f"By the audits, the model follows the {before.verdict} before and the {after.verdict} after.",
         _ONE_CASE,
     ]
 

@@ -20,14 +20,14 @@ PACKAGES = ("torch", "numpy", "numba", "scipy", "scikit-learn", "safetensors", "
 def doctor(
     *, cluster: Annotated[str | None, Behind("address")] = None, folder: Path = RESULTS, json: bool = False
 ) -> None:
-    """Print versions, cores, the data found, the room for records, and whether a cluster can be reached.
+    """Print versions, cores, the data found, the free space for records, and whether a cluster can be reached.
 
     Parameters
     ----------
     cluster
         Address of a Dask scheduler to try.
     folder
-        Where records would go.
+        Where the records go.
     json
         Print the same as JSON, the packages one by one.
     """
@@ -75,11 +75,11 @@ def _records(folder: Path) -> str:
     place = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
     free = f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free"
     if not place.is_dir():
-        return f"{place} is a file, no folder for records"
+        return f"{place} is a file, not a folder for records"
     if not os.access(place, os.W_OK):
         return f"{place} is not writable, {free}"
     if place != folder.absolute():
-        return f"none yet: {folder} will be made, or look elsewhere with --folder, {free}"
+        return f"none yet: {folder} will be made; --folder names another folder; {free}"
     store = Store(folder)
     try:
         return f"{len(store.ids())} in {folder}, {len(store.failures())} failed, {free}"

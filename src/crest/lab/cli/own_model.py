@@ -86,7 +86,7 @@ def _pickled(path: Path) -> "dict[str, Tensor]":
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ValueError(
-            f"weights must be a state dict of tensors, got {str(path)!r}, which is none (a whole model?): {whole}"
+            f"weights must be a state dict of tensors, got {str(path)!r}, which is not one (a whole model?): {whole}"
         ) from error
     except OSError as error:
         raise ValueError(
@@ -147,8 +147,8 @@ def takes_channels_first(
         f"{'(B, C, T)' if first else '(B, T, C)'} = {tuple(inputs.shape)}" for first, inputs in tried.items()
     ]
     raise ValueError(
-        f"model must take windows {' or '.join(shapes)}; it failed with {' and '.join(dict.fromkeys(refusals))}. Is --window the "
-        "length that it was trained on, and are --columns its channels?"
+        f"model must take windows {' or '.join(shapes)}; it failed with {' and '.join(dict.fromkeys(refusals))}. Check that "
+        "--window is the length that it was trained on, and that --columns are its channels"
     )
 
 
@@ -168,7 +168,7 @@ def _refusal(model: "nn.Module", inputs: "Tensor", mask: "Tensor | None") -> str
         got = type(answer).__name__ if shape is None else tuple(shape)
         raise _OtherAnswerError(
             f"model must return its predictions (B,), (B, 1) or (B, K) in one tensor, got {got}: let its function return a module "
-            "that calls this one and does so"
+            "that calls this one and returns such a tensor"
         )
     return None
 
@@ -193,7 +193,7 @@ def valid_steps_for(model: "nn.Module", lengths: "Tensor") -> "Tensor | None":
         return None
     if not by_length and not takes_mask_by_name(model) and length_beside_mask(model) is None:
         raise ValueError(
-            f"window must be given if recordings differ in length, here from {shortest} to {longest} samples: take the length "
-            f"that the model was trained on, {shortest} or less. Without it, the model's forward must take lengths or mask"
+            f"window must be given if recordings differ in length, got {shortest} to {longest} samples: pass the length that the "
+            f"model was trained on, {shortest} or less. Without it, the model's forward must take lengths or mask"
         )
     return torch.arange(longest) < lengths.unsqueeze(1)

@@ -49,7 +49,7 @@ def own_windows(
         table: which recordings.
         folder: of the signals; the table's own by default.
         options: how they are read.
-        whole: whether each recording is one window, with zeros behind the shorter ones.
+        whole: whether each recording is one window, the shorter ones padded with zeros.
         parts: which rows are wanted if the options name a column of splits. If the table has none of them, all
             but training rows are, or else all.
         where: which rows of the table, as `rows_where` takes them; all by default.
@@ -96,7 +96,7 @@ def _of_parts(windows: Trajectories, parts: Sequence[str]) -> tuple[Trajectories
     left = [part for part in SPLIT_PARTS if there[part] and part not in chosen]
     told = " and ".join(f"{there[part]} {part}" for part in chosen)
     rest = (
-        f"; {' and '.join(f'{there[part]} {part}' for part in left)} left out (--parts chooses)"
+        f"; {' and '.join(f'{there[part]} {part}' for part in left)} left out (choose with --parts)"
         if left
         else ""
     )
@@ -112,12 +112,12 @@ def _about_classes(found: Gathered, given: bool) -> str:
     there = require_named(column, (row.cells[column] for row in found.table.rows), names)
     numbered = ", ".join(f"{number} {name}" for number, name in enumerate(names))
     unseen = [name for name in names if name not in there]
-    rest = f"; no recording is of {', '.join(unseen)}" if unseen else ""
-    return f"classes{'' if given else ' in sorted order, since --classes names none'}: {numbered}{rest}"
+    rest = f"; no recording has {', '.join(unseen)}" if unseen else ""
+    return f"classes{'' if given else ' in sorted order, because --classes gives no names'}: {numbered}{rest}"
 
 
 def _about_lengths(lengths: Tensor) -> str:
     """What stands in the place of windows, in words."""
     shortest, longest = int(lengths.min()), int(lengths.max())
-    uneven = f"{shortest} to {longest} samples, with zeros behind the shorter ones"
+    uneven = f"{shortest} to {longest} samples, the shorter ones padded with zeros"
     return f"whole recordings, without --window: {uneven if shortest < longest else f'{shortest} samples'}"

@@ -11,22 +11,22 @@ from crest.lab.cli.runs import RESULTS
 if TYPE_CHECKING:
     from crest.lab.runs.store import Store
 
-DO_SOME = "name another folder with --folder, or do runs first: crest run NAME"
+DO_SOME = "name another folder with --folder, or make records first: crest run NAME"
 """What to do if there is nothing to pack."""
 
 
 def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
     """Fold the files of finished runs into one sorted file, records.jsonl, with a line per run.
 
-    Stop it and start it as you like, also beside `crest run`: nothing is lost.
+    You can stop it and start it again at any time, even beside `crest run`: nothing is lost.
 
     Parameters
     ----------
     folder
         Where the records are.
     output
-        Another folder that takes the records; nothing is then removed from the first one. By default the folder itself, whose
-        packed files are removed.
+        Another folder to write the records to; the first one then keeps its files. Default: the same folder, where packed files
+        are removed.
     """
     from crest.lab.runs.pack import fold
     from crest.lab.runs.store import Store
@@ -54,13 +54,13 @@ def pack(*, folder: Path = RESULTS, output: Path | None = None) -> None:
     _say(folded.failed, "runs that failed and have no record", "`crest status` says why")
     _say(
         folded.stale,
-        "records of defaults that have changed since",
-        "they stay as they are, so do their runs again and remove them",
+        "records from before their defaults changed",
+        "they are kept: do their runs again, then remove them",
     )
     _say(
         folded.busy,
-        "runs that another process is doing",
-        "their files stay beside their lines, so pack again later",
+        "runs that another process is working on",
+        "their files are kept, so pack again later",
     )
 
 

@@ -61,7 +61,7 @@ class _Sentences(Listener, abc.ABC):
 
     def waiting(self, run_id: str) -> None:
         """Say that another process does this run."""
-        self.say(run_id, f"{run_id}  another process is doing it")
+        self.say(run_id, f"{run_id}  another process is working on it")
 
     def died(self, run_id: str) -> None:
         """Say that this run is tried again."""

@@ -30,11 +30,11 @@ class RecordingFlags:
     signals
         Folder with the signals. Default: the table's own.
     settings
-        A JSON file that `RecordingOptions.save` wrote beside a model: its options hold unless you pass others here.
+        A JSON file that `RecordingOptions.save` wrote beside a model: its options apply unless you pass others here.
     sample_rate
         Samples per second of files that do not state it.
     resample
-        Samples per second that all recordings are brought to.
+        Resample all recordings to this many samples per second.
     file
         Column of the table with the path of the signal. Default: file.
     label
@@ -48,11 +48,11 @@ class RecordingFlags:
     split
         Column that says train, id or ood.
     group
-        Column with what belongs together, such as a machine or a person.
+        Column with groups that stay together, such as a machine or a person.
     events
         Column with the event steps, if they are known.
     key
-        Which array of .npz and .mat files, if they hold several.
+        Name of the array to read, if .npz and .mat files hold several.
     columns
         Columns of the signals that are channels, by name or by number from 0. Default: all but the time.
     time
@@ -60,21 +60,21 @@ class RecordingFlags:
     no_time
         The signals have no time column.
     scale
-        Factor on the signals, one for all channels or one for each. Default: 1, raw units.
+        Multiply the signals by this: one factor for all channels, or one for each. Default: 1, raw units.
     unit
-        Unit of the signals after --scale, for the text. By default signals are called raw.
+        Unit of the signals after --scale, for messages. By default signals are called raw.
     standardise
         Standardise every window: by mean and standard deviation, or by median and median absolute deviation.
         By default windows stay as they are.
     label_mean
-        Subtracted from numeric labels, if the model was trained on standardised ones. Default: 0.
+        Subtract this from numeric labels, if the model was trained on standardised ones. Default: 0.
     label_scale
-        Numeric labels are then divided by this. Default: 1.
+        Then divide numeric labels by this. Default: 1.
     classes
-        The labels are classes, though they may be numbers. Names behind it give their order, which is that of a model's outputs, also of classes
-        that no recording is of. Default: labels are classes if none is a number, and their order is sorted.
+        Labels are classes, even if they are numbers. Names after it give the order of the model's outputs; name also classes that no
+        recording has. Default: labels are classes if none is a number, in sorted order.
     no_classes
-        The labels are numbers.
+        Labels are numbers.
     """
 
     signals: Annotated[Path | None, Behind("folder")] = None
@@ -176,13 +176,13 @@ def check_table(
     proxy
         Column with the smooth cue.
     ood
-        Conditions to hold out; the split is then tried.
+        Conditions to hold out as OOD; the command then tries the split.
     id_by
         Hold out blocks of each recording, whole recordings, or whole groups.
     id_fraction
-        Share to hold out of the other conditions.
+        Share of the other conditions to hold out as ID.
     gap
-        Signal between training and held-out windows, in window lengths.
+        How much signal to leave out between training and held-out windows, in window lengths.
     json
         Print JSON.
     """
@@ -308,6 +308,8 @@ def _label_tie(found: "Gathered", column: str, parts: "dict[str, Tie]", *, cut: 
         )
     unlike = tie.tied and "id" in parts and not parts["id"].tied
     if unlike:
-        lines.append(f"But ID {what} are not as in training: an audit on them tells something else.")
+        lines.append(
+            f"But ID {what} are unlike training: an audit of them does not show what this tie does to a model."
+        )
     more = {"parts": strengths, "id_as_in_training": not unlike}
     return LabelTie(lines, {**told_tie(tie), "counted": counted, "sentence": sentence, **more})

@@ -52,8 +52,8 @@ def report(
     folder
         Where the records are.
     format
-        html: one page that opens offline, and that a browser prints or saves as pictures; md: tables and verdicts. Default:
-        by the ending of the output, else html.
+        html: one page that opens offline and that a browser can print; md: tables and verdicts. Default: by the ending of the
+        output, else html.
     output
         Where to write. Default: outputs/report with the format's ending, or outputs/trial for a trial.
     quick

@@ -87,14 +87,14 @@ def run_experiments(
     folder
         Where the records go, one JSON per run.
     quick
-        Make a trial: one seed, 32 trajectories, two epochs. It tries the machinery in seconds, and its numbers mean nothing.
+        Make a trial: one seed, 32 trajectories, two epochs. It tests the code in seconds, and its numbers mean nothing.
     """
     if not names:
         raise ValueError(
             "names must hold an experiment, all, or the .toml file of a study: `crest status` lists experiments"
         )
     if cluster is not None and jobs is not None:
-        raise ValueError("jobs is for this machine: a cluster decides how many run at a time")
+        raise ValueError("jobs must be left out with --cluster, which decides how many run at a time")
     require_experiments(names)
 
     from crest.lab.cli.progress import progress
@@ -125,7 +125,7 @@ def run_experiments(
         given = [word for key, value in options.items() if value is not None for word in (key, str(value))]
         again = ["crest", "run", *names, *given, *(["--quick"] if quick else [])]
         errors.print(
-            f"crest: stopped; {there} of {len(specs)} runs are kept. Go on with: {shlex.join(again)}",
+            f"crest: stopped; {there} of {len(specs)} runs are kept. Continue with: {shlex.join(again)}",
             markup=False,
         )
         raise SystemExit(INTERRUPTED) from None
@@ -140,14 +140,14 @@ def run_experiments(
             if computed:
                 console.print(f"computed {study.name}", markup=False)
     console.print(
-        f"{len(outcome.done)} done, {len(outcome.found)} found done, {len(outcome.failed)} failed; "
+        f"{len(outcome.done)} done, {len(outcome.found)} already there, {len(outcome.failed)} failed; "
         f"records in {folder}",
         markup=False,
     )
     for failure in failures:
         errors.print(f"crest: {failure}", markup=False)
     if outcome.failed:
-        raise SystemExit(f"crest: what went wrong is in {folder}/*.error; the next run tries again")
+        raise SystemExit(f"crest: {folder}/*.error says what went wrong; the next run tries again")
     if failures:
         raise SystemExit(1)
 
@@ -242,7 +242,7 @@ def status(
         table.add_row(*map(str, row.values()))
     console.print(table)
     if missing_runs and seconds is not None:
-        told = f"about {time_in_words(seconds)}, judged by kept records of similar runs, {cores()} at a time"
+        told = f"about {time_in_words(seconds)}, estimated from kept records of similar runs, {cores()} at a time"
         console.print(f"time left for {len(missing_runs)} runs: {told}", markup=False)
     elif missing_runs:
         console.print(

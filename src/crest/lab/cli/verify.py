@@ -69,7 +69,7 @@ def verify_records(
     else:
         chosen = verifying.drawn(here, sample, drawn_by)
         how = f"drawn with --seed {drawn_by}"
-    console.print(f"{len(chosen)} of {len(here)} runs are done again: {how}", markup=False)
+    console.print(f"{len(chosen)} of {len(here)} runs are trained again: {how}", markup=False)
     # As in `crest run`: a command that is ended by a signal removes its temporary folder.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     left = TimeLeft([record.spec for record in chosen], kept_seconds(Store(folder)), lambda: executor.slots)

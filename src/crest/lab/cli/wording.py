@@ -101,7 +101,7 @@ def in_words_of(command: Callable[..., Any] | None, error: BaseException) -> str
 def in_words_of_parser(error: CycloptsError) -> str:
     """What the parser says against the words that were typed: of missing, wrong and superfluous ones as all other errors do."""
     if isinstance(error, UnusedCliTokensError):
-        return f"nothing takes {', '.join(map(repr, error.unused_tokens or ()))}."
+        return f"unknown argument {', '.join(map(repr, error.unused_tokens or ()))}."
     if isinstance(error, CoercionError) and error.token is not None and error.target_type in _KINDS:
         typed = error.token.keyword or "a value"
         return f"{typed} must be {_KINDS[error.target_type]}, got {error.token.value!r}."

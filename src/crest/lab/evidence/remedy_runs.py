@@ -213,7 +213,7 @@ def mean_of(by_seed: Mapping[int, ModelOutcome]) -> ModelOutcome:
             moved=_mean_known(one.moved for one in shares),
             exchanged_error=_mean_known(one.exchanged_error for one in shares),
             transient_interval=_mean_interval([one.transient_interval for one in shares]),
-            together=_mean_sensitivity([one.together for one in shares]),
+            together=mean_sensitivity([one.together for one in shares]),
         ),
     )
 
@@ -247,7 +247,7 @@ def as_exchange(shares: Shares, constant_error: float = 1.0) -> Exchange:
     )
 
 
-def _mean_sensitivity(rows: Sequence[Sensitivity | None]) -> Sensitivity | None:
+def mean_sensitivity(rows: Sequence[Sensitivity | None]) -> Sensitivity | None:
     """The mean over seeds; None if one was not measured."""
     known = [one for one in rows if one is not None]
     if not known or len(known) < len(rows):

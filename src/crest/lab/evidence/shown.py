@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Literal
 
+from crest._pages.panels import FirstScreen
 from crest.lab.evidence.stats import Number, Paired
 
 SeriesLook = Literal["line", "dashed", "points", "bars"]
@@ -190,9 +191,13 @@ class Help:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Shown:
-    """Everything that a piece shows; each note is a paragraph, and the headline says what a study of one's own found."""
+    """Everything that a piece shows; each note is a paragraph.
+
+    A study of one's own has a headline, which says what it found, and a first screen, with which its page opens.
+    """
 
     headline: str = ""
+    first: FirstScreen | None = None
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
     claims: tuple[Claim, ...] = ()

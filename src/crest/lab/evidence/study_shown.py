@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from crest._base.order import natural_order
+from crest._base.words import listed
 from crest.exchange.candidates import Choice
 from crest.exchange.result import LEARNT
 from crest.exchange.rule import choose
@@ -12,6 +13,7 @@ from crest.lab.evidence.remedy_runs import as_exchange
 from crest.lab.evidence.shown import Chart, Comparison, Panel, Series, Shown, Table
 from crest.lab.evidence.stats import Spread
 from crest.lab.evidence.study_finding import study_finding
+from crest.lab.evidence.study_screen import NOTHING, study_screen
 from crest.lab.evidence.study_standing import Contender, Standing, standing_of
 
 _NONE = "—"
@@ -41,7 +43,7 @@ def show_study(
     standings = [standing_of(found, one) for one in contenders]
     there = [one for one in standings if one.outcomes]
     if not there:
-        return Shown(tables=(_errors(standings, has_ood, error),))
+        return Shown(first=NOTHING, tables=(_errors(standings, has_ood, error),))
     rules = _rules(there, guess)
     notes = [
         f"{_UNITS[error].format(classes=classes, guess=guess)} Means over seeds.",
@@ -54,9 +56,19 @@ def show_study(
     conditions = _conditions(there, has_ood, error)
     # Of one encoder the models are all models.
     *_, among_all = rules.values()
+    choice, models = among_all
+    left_out = [name for name in models if name not in choice.candidates]
+    if left_out:
+        notes.append(
+            f"The rule leaves out {listed(left_out)}: the prediction does not vary, or the records have no expected error."
+        )
+    complete = all(len(one.outcomes) == one.declared for one in standings)
+    headline = ("" if complete else "So far, with runs missing: ") + study_finding(
+        there, among_all, has_ood=has_ood, error=error, guess=guess
+    )
     return Shown(
-        headline=_so_far(standings)
-        + study_finding(there, among_all, has_ood=has_ood, error=error, guess=guess),
+        headline=headline,
+        first=study_screen(among_all, headline, complete=complete, has_ood=has_ood, error=error, guess=guess),
         tables=(
             _errors(standings, has_ood, error),
             _rule_table(rules, there, has_ood, error, guess),
@@ -64,13 +76,6 @@ def show_study(
         ),
         charts=(_chart(there, has_ood, error),),
         notes=tuple(notes),
-    )
-
-
-def _so_far(standings: Sequence[Standing]) -> str:
-    """What is said before a finding that rests on a part of the runs."""
-    return (
-        "" if all(len(one.outcomes) == one.declared for one in standings) else "So far, with runs missing: "
     )
 
 
@@ -144,10 +149,22 @@ def _rules(there: Sequence[Standing], guess: float) -> dict[str, tuple[Choice, d
         groups["all"] = {f"{one.contender.place}, {one.contender.name}": one for one in there}
     chosen = {}
     for name, group in groups.items():
-        means = {label: one.mean for label, one in group.items()}
-        candidates = {label: (as_exchange(one.shares, guess), one.id) for label, one in means.items()}
-        chosen[name] = (choose(candidates), group)
+        chosen[name] = (_chosen(group, guess), group)
     return chosen
+
+
+def _chosen(group: Mapping[str, Standing], guess: float) -> Choice:
+    """The rule's choice among the models that it can compare."""
+    means = {label: one.mean for label, one in group.items()}
+    tests = {label: as_exchange(one.shares, guess) for label, one in means.items()}
+    known = {label: one for label, one in tests.items() if one.expected_error is not None}
+    # One way of testing: a constant prediction has no errors with declared nuisances swapped, nor have early records.
+    compared = {label: one for label, one in known.items() if one.invariant} or known
+    if not compared:
+        lowest = min(means, key=lambda label: means[label].id)
+        reason = "No record has the error on exchanged signals."
+        return Choice(name=None, reason=reason, by="exchange", lowest_error=lowest, candidates={})
+    return choose({label: (one, means[label].id) for label, one in compared.items()})
 
 
 def _rule_table(

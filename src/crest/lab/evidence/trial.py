@@ -7,9 +7,17 @@ a verdict or a relative change computed from them would look like a finding.
 import dataclasses
 from collections.abc import Sequence
 
+from crest._pages.panels import FindingLine, FirstScreen
 from crest.lab.evidence.shown import Chart, Claim, Comparison, Shown, Table
 
 TRIAL_NOTE = "A trial: one seed, 32 trajectories, two epochs. Its numbers mean nothing."
+_FIRST = FirstScreen(
+    findings=(
+        FindingLine(
+            mark="doubt", word="no finding", sentence=TRIAL_NOTE, todo="Run the study without --quick."
+        ),
+    )
+)
 
 
 def as_trial(shown: Shown, claims: Sequence[Claim]) -> Shown:
@@ -29,6 +37,7 @@ def as_trial(shown: Shown, claims: Sequence[Claim]) -> Shown:
     charts = (_without_comparisons(chart) for chart in shown.charts)
     return Shown(
         headline=TRIAL_NOTE if shown.headline else "",
+        first=None if shown.first is None else _FIRST,
         tables=tuple(_masked(table) for table in shown.tables),
         charts=tuple(chart for chart in charts if chart.panels),
         claims=tuple(

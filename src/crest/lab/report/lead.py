@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from crest._pages.panels import FirstScreen
 from crest.lab.evidence.paper_claims import paper_rows
 from crest.lab.evidence.shown import Chart, Comparison, Piece, Table
 from crest.lab.report.helps import help_chart, help_sentences, help_table, helps_of
@@ -36,6 +37,7 @@ class Lead:
         picture: the same as bars; without the pieces that know it, the chart of Figure 1.
         table: the same for every place.
         piece: the piece that the picture is taken from; "" for none.
+        first: in the place of all this, if all pieces are studies of one's own.
     """
 
     sentence: str
@@ -44,20 +46,21 @@ class Lead:
     found: tuple[str, ...] = ()
     table: Table | None = None
     piece: str = ""
+    first: FirstScreen | None = None
 
 
 def lead_of(pieces: Sequence[Piece]) -> Lead:
     """The first screen of these pieces. A number whose runs are missing gives way to the next.
 
-    Studies of one's own have a headline each, and nothing else stands above them.
+    Studies of one's own have a first screen each, and nothing else stands above them.
 
     Example:
         >>> lead_of([]).numbers
         ()
     """
-    if pieces and all(piece.shown.headline for piece in pieces):
-        found = (piece.shown.headline for piece in pieces)
-        return Lead(sentence=" ".join(found), numbers=(), picture=None)
+    screens = {piece.name: piece.shown.first for piece in pieces if piece.shown.first is not None}
+    if pieces and len(screens) == len(pieces):
+        return Lead(sentence="", numbers=(), picture=None, first=_joined(screens))
     by_name = {piece.name: piece for piece in pieces}
     numbers = tuple([*_headline(by_name), *_places(by_name), *_held(by_name), *_runs(pieces)][:LEAD_NUMBERS])
     helps = helps_of(pieces)
@@ -74,6 +77,14 @@ def lead_of(pieces: Sequence[Piece]) -> Lead:
     ]
     name, picture = pictures[0] if pictures else ("", None)
     return Lead(sentence=SENTENCE, numbers=numbers, picture=picture, piece=name)
+
+
+def _joined(screens: Mapping[str, FirstScreen]) -> FirstScreen:
+    """The findings of all studies, and of one alone its pictures; of several these stand at each study."""
+    if len(screens) == 1:
+        return next(iter(screens.values()))
+    lines = (dataclasses.replace(line, of=name) for name, one in screens.items() for line in one.findings)
+    return FirstScreen(findings=tuple(lines))
 
 
 def _rows(pieces: Mapping[str, Piece], piece: str, table: str) -> list[dict[str, str]]:

@@ -91,6 +91,11 @@ def page(
         intro=[part.strip() for part in intro.split("\n\n") if part.strip()],
         note=note,
         lead=lead,
+        first=lead.first,
+        # Studies beside other pieces open with their own screens.
+        screens={
+            piece.name: piece.shown.first for piece in pieces if piece.shown.first not in (None, lead.first)
+        },
         glossary=GLOSSARY,
         chapters=chapters_of(pieces),
         pieces=pieces,

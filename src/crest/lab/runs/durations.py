@@ -144,7 +144,7 @@ class TimeLeft:
         seconds = self.seconds()
         if seconds is None:
             return "time left unknown until the first run is done"
-        return f"about {time_in_words(seconds)} left{'' if self._done else ', judged by kept records of similar runs'}"
+        return f"about {time_in_words(seconds)} left{'' if self._done else ', estimated from kept records of similar runs'}"
 
     def _speed(self) -> float:
         """How many times as long as the kept records of their kinds this sweep's runs took."""
