@@ -49,6 +49,11 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "return pieces[0], REMEDIES[pieces[0]]",
         "return pieces[ -1], REMEDIES[pieces[0]]",
     ): "of one piece the first is the last",
+    (
+        "_audit/watch.py",
+        "self._given = gathered(batches, self._settings.trajectories, keys, channels_first=channels_first)",
+        "self._given = gathered(batches, self._settings.trajectories, keys)",
+    ): "the axes are settled behind it, and lengths are read again then",
 }
 
 Position = tuple[int, int]

@@ -43,7 +43,7 @@ def test_what_moves_it_most_of_all_is_told_beside_what_was_declared() -> None:
     rate = dataclasses.replace(offset, moved=offset.moved + 1)
     panel = nuisance_panel({"one": dataclasses.replace(one, nuisances={**one.nuisances, "rate": rate})})
     assert panel is not None
-    told = f"Of what was declared, offset moves it most, by {offset.moved:.2f} (of all, rate, by {rate.moved:.2f})."
+    told = f"Of what was declared, offset moves it most, by {offset.moved:.2f}, and of all rate, by {rate.moved:.2f}."
     assert told in panel.caption
 
 

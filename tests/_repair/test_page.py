@@ -24,14 +24,14 @@ def test_a_remedy_that_helps_is_green_with_its_numbers() -> None:
     line = repair_line(found)
     assert (line.mark, line.word) == ("good", "repaired")
     assert f"{found.before.expected_error:.3g} → {found.after.expected_error:.3g}" in line.sentence
-    assert "in the field 1.5 → 0.2" in line.sentence
+    assert "field error 1.5 → 0.2" in line.sentence
 
 
 def test_what_longer_training_gives_too_is_amber() -> None:
     found = repaired()
     rows = {**found.candidates, CONTROL: found.after}
     beside = dataclasses.replace(found, candidates=rows)
-    assert (repair_line(beside).mark, repair_line(beside).word) == ("doubt", "open")
+    assert (repair_line(beside).mark, repair_line(beside).word) == ("doubt", "not clearly repaired")
     alone = repair_line(dataclasses.replace(beside, name=CONTROL))
     assert alone.sentence.startswith("Training longer helps, and no remedy is clearly better")
     assert alone.mark == "doubt"

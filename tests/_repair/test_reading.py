@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -36,6 +37,18 @@ def test_a_repair_comes_back_with_its_table_and_sentences(found: crest.Repaired,
     assert torch.equal(again.model(TRAIN[0][0]), found.model(TRAIN[0][0]))
     again.save(tmp_path / "twice")
     assert (tmp_path / "twice" / NUMBERS).read_text() == (tmp_path / NUMBERS).read_text()
+
+
+def test_each_number_of_a_candidate_comes_back_as_itself(found: crest.Repaired, tmp_path: Path) -> None:
+    names = ("even_error", "even_constant", "other_error", "field_error", "seconds")
+    rows = {
+        name: dataclasses.replace(row, **{one: place + 0.1 * k for k, one in enumerate(names)})
+        for place, (name, row) in enumerate(found.candidates.items())
+    }
+    dataclasses.replace(found, candidates=rows).save(tmp_path)
+    again = crest.Repaired.load(tmp_path, network())
+    for name, row in rows.items():
+        assert [getattr(again.candidates[name], one) for one in names] == [getattr(row, one) for one in names]
 
 
 def test_a_folder_of_an_earlier_version_is_read(found: crest.Repaired, tmp_path: Path) -> None:

@@ -73,10 +73,10 @@ def test_the_page_and_the_notebook_are_amber_and_say_it() -> None:
         return dataclasses.replace(plain, candidates=rows)
 
     bad, mild = found(1.73), found(0.31)
-    assert (repair_line(bad).mark, repair_line(bad).word) == ("doubt", "open")
+    assert (repair_line(bad).mark, repair_line(bad).word) == ("doubt", "repaired, but see below")
     assert (repair_line(mild).mark, repair_line(mild).word) == ("good", "repaired")
     for one in (bad, mild):
-        assert "rate by 1.60 standard deviations (before 0.24" in repair_line(one).sentence
+        assert "Not declared, and moves it more than before: rate 0.24 → 1.60." in repair_line(one).sentence
         assert "If the field changes the rate, declare it" in repair_line(one).todo
         why = repaired_page(one, title="T").split("Why</h2>")[1]
         assert "rate by 1.60 standard deviations (before 0.24" in why

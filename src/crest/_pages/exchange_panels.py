@@ -92,11 +92,14 @@ def _moving_words(exchanges: Mapping[str, Exchange], declared: Sequence[str]) ->
             of_all = max(one.nuisances, key=lambda name: one.nuisances[name].moved)
             words = f"{most} {'move' if most == 'tones' else 'moves'} it most, by {moved[most]:.2f}"
             if one.nuisances[of_all].moved > moved[most]:
-                words = (
-                    f"of what was declared, {words} (of all, {of_all}, by {one.nuisances[of_all].moved:.2f})"
-                )
+                words = f"of what was declared, {words}, and of all {of_all}, by {one.nuisances[of_all].moved:.2f}"
             told.append((model, words))
-    return f"Each is swapped between signals; the events stay. {per_model(told)} It must not depend on {listed(declared)}."
+    pale = (
+        " Pale: not declared, and may move it."
+        if any(set(one.nuisances) - set(declared) for one in exchanges.values())
+        else ""
+    )
+    return f"Each is swapped between signals; the events stay. {per_model(told)} It must not depend on {listed(declared)}.{pale}"
 
 
 def per_model(told: Sequence[tuple[str, str]]) -> str:
@@ -160,6 +163,7 @@ def prediction_panel(
                 title=f"{name}, {what}" if several else what,
                 dots=_dots(pair, predictions, names, conditions, groups),
                 note="" if error is None else f"error {error:.3g}",
+                model=list(exchanges).index(name) if several else 1,
             )
             for name, pair in known.items()
             for what, predictions, error in (

@@ -86,6 +86,8 @@ class ScatterView:
     dots: tuple[Dot, ...]
     note: str = ""
     """Such as the error."""
+    model: int = 1
+    """The place of its model among those of the screen, whose colour the dots have unless they are coloured by group."""
 
 
 @dataclass(frozen=True, kw_only=True)

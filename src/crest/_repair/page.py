@@ -8,7 +8,7 @@ from crest._pages.finding_page import PageSection, finding_page
 from crest._pages.panels import BarPanel, BarRow, FindingLine, FirstScreen, PanelBar
 from crest._repair.card import candidate_rows, not_tried
 from crest._repair.repaired import AS_IT_IS, MeasuredModel, beats
-from crest._repair.undeclared import undeclared_harms, undeclared_note, undeclared_words
+from crest._repair.undeclared import newly_moved, undeclared_harms, undeclared_note, undeclared_words
 from crest.remedies.registry import CONTROL
 
 if TYPE_CHECKING:
@@ -93,20 +93,22 @@ def repair_line(repaired: "Repaired") -> FindingLine:
     field = (
         ""
         if before.field_error is None or after.field_error is None
-        else f", in the field {before.field_error:.3g} → {after.field_error:.3g}"
+        else f"field error {before.field_error:.3g} → {after.field_error:.3g}, "
     )
     alone = repaired.name == CONTROL or (control is not None and not beats(after, control))
-    moves_now, declare = undeclared_words(before, after)
+    _, declare = undeclared_words(before, after)
     open_ = alone or undeclared_harms(before, after)
     mark: FindingMark = "doubt" if open_ else "good"
     helps = "is no more than training longer would give" if alone else "helps"
-    words = f"“{repaired.name}” {helps}: {moved}{field}."
+    words = f"“{repaired.name}” {helps}: {field}{moved}."
     if repaired.name == CONTROL:
-        words = f"Training longer helps, and no remedy is clearly better: {moved}{field}."
+        words = f"Training longer helps, and no remedy is clearly better: {field}{moved}."
+    if (before.exchange.verdict, after.exchange.verdict) == ("background", "events"):
+        words += " The model followed the background, and follows the events now."
     return FindingLine(
         mark=mark,
-        word="open" if open_ else "repaired",
-        sentence=f"{words} {moves_now}".strip(),
+        word=("not clearly repaired" if alone else "repaired, but see below") if open_ else "repaired",
+        sentence=f"{words} {newly_moved(before, after)}".strip(),
         todo=f"{declare} Save it with repaired.save(folder), and audit repaired.model on data from the field if you get some.".strip(),
     )
 
@@ -153,7 +155,7 @@ def candidate_panel(repaired: "Repaired") -> BarPanel:
         models=tuple(kinds),
         line=constant,
         line_name="a constant prediction",
-        caption=repaired.verdict,
+        caption=f"Chosen: {repaired.name}. {repaired.verdict}",
         change=False,
     )
 

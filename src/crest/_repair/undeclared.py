@@ -37,6 +37,13 @@ def undeclared_words(before: MeasuredModel, after: MeasuredModel) -> tuple[str, 
     )
 
 
+def newly_moved(before: MeasuredModel, after: MeasuredModel) -> str:
+    """The same in one short sentence; an empty text if there is none."""
+    own, chosen = before.exchange.nuisances, after.exchange.nuisances
+    told = [f"{name} {own[name].moved:.2f} → {chosen[name].moved:.2f}" for name in _new_movers(before, after)]
+    return f"Not declared, and moves it more than before: {listed(told)}." if told else ""
+
+
 def undeclared_harms(before: MeasuredModel, after: MeasuredModel) -> bool:
     """Whether the chosen model errs with such a thing exchanged: more than a constant prediction, or clearly more than expected."""
     limits = [

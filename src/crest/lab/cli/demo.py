@@ -27,7 +27,7 @@ _SCALE = "Errors are in standard deviations of the target; a constant prediction
 _BESIDE = ("trained longer", "AC coupling", "high-pass")
 """The control and what people try first: their field errors stand beside whatever was chosen."""
 _COMPILES = "crest compiles its operators"
-_ONE_CASE = "This is one simulated case and proves nothing by itself. `crest report` shows the evidence."
+_ONE_CASE = "This is one simulated case and proves nothing by itself. The evidence: crest report."
 
 
 def demo(*, output: Path | None = None, quick: bool = False, anew: bool = False) -> None:
@@ -109,7 +109,7 @@ def _sentences(found: "Repaired", before: "Audit", after: "Audit") -> list[str]:
     constant = found.before.exchange.constant_error or 0.0
     return [
         f"{_SCALE.format(constant=constant)} Expected: with the declared nuisances exchanged, which needs no field label.",
-        "The choice saw no field label.",
+        f"The choice saw no field label: {found.name}.",
         # A sentence a line: each fits on two lines of a terminal.
         *re.split(r"(?<=[.?]) ", found.verdict),
         *(
