@@ -54,6 +54,11 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "self._given = gathered(batches, self._settings.trajectories, keys, channels_first=channels_first)",
         "self._given = gathered(batches, self._settings.trajectories, keys)",
     ): "the axes are settled behind it, and lengths are read again then",
+    (
+        "readouts/fast/kernels/lanes.py",
+        'f"llvm.fabs.v{LANES}f{context.get_abi_sizeof(arguments[0].type.element) * 8}",',
+        'f"llvm.fabs.v{LANES}f{context.get_abi_sizeof(arguments[0].type.element) * 9}",',
+    ): "LLVM makes the rest of an intrinsic's name from its types",
 }
 
 Position = tuple[int, int]

@@ -19,6 +19,12 @@ def test_a_nuisance_that_tells_the_target_is_red_with_what_to_do() -> None:
     assert bars["offset"].value == found["offset"].score
     assert not bars["surroundings"].above
     assert min(bar.value for bar in bars.values()) >= 0
+    faint = {row.name: row.faint for row in cue_panel(found).rows}
+    strong = [row.name for row in cue_panel(found).rows if row.strong]
+    # What cannot be a shortcut is pale, but for what is brief, which is bold.
+    assert not faint["offset"]
+    assert faint["surroundings"]
+    assert [faint[name] for name in strong] == [False]
 
 
 def test_what_is_of_the_events_is_no_shortcut() -> None:
