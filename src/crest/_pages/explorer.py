@@ -1,12 +1,12 @@
 """Plain values for the explorer's script: trajectories once each, and what every model makes of them."""
 
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from crest._pages.spectra import amplitude_spectrum, envelope_spectrum
 from crest.probes.traces import Trace, Traces
@@ -15,6 +15,8 @@ _DIGITS = 5
 """Significant digits of a number that is told, and of signals, which may vary little around a large level."""
 _PARTS = 999
 """Shares are drawn from zero, so whole parts of the largest are finer than a pixel, and a third as long as numbers."""
+_PADDED = -1_000_000
+"""Stands for padding among whole parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +90,7 @@ def _trajectory(trace: Trace, name: str) -> dict[str, Any]:
         "index": trace.index,
         "y": _short(trace.y),
         "cue": _short(trace.cue),
-        "signals": [[_drawn(value) for value in signal] for signal in trace.signals],
+        "signals": [_drawn(signal) for signal in trace.signals],
         "events": trace.events,
     }
 
@@ -151,17 +153,26 @@ def _in_parts(values: Sequence[float] | None) -> dict[str, Any] | None:
     """
     if values is None:
         return None
-    most = max((abs(value) for value in values if not math.isnan(value)), default=0.0)
+    array = np.asarray(values, dtype=np.float64)
+    padded = np.isnan(array)
+    most = float(np.abs(array[~padded]).max(initial=0.0))
     unit = most / _PARTS or 1.0
-    parts = [None if math.isnan(value) else round(value / unit) for value in values]
-    runs = [part for value, run in itertools.groupby(parts) for part in (value, len(list(run)))]
-    packed = {"runs": runs} if len(runs) < len(parts) else {"parts": parts}
-    return {"unit": float(f"{unit:.8g}"), **packed}
+    parts = np.where(padded, _PADDED, np.rint(array / unit)).astype(np.int64)
+    # Where another value begins.
+    begins = np.flatnonzero(np.concatenate(([True], parts[1:] != parts[:-1]))[: len(parts)])
+    if 2 * len(begins) < len(parts):
+        lengths = np.diff(begins, append=len(parts))
+        runs = [part for run in zip(_told(parts[begins]), lengths.tolist(), strict=True) for part in run]
+        return {"unit": float(f"{unit:.8g}"), "runs": runs}
+    return {"unit": float(f"{unit:.8g}"), "parts": _told(parts)}
 
 
-def _drawn(value: float) -> float | int | None:
-    """A number in few letters: whole ones have no point. None on padding, where nothing is drawn."""
-    if math.isnan(value):
-        return None
-    short = float(f"{value:.{_DIGITS}g}")
-    return int(short) if short.is_integer() else short
+def _told(parts: npt.NDArray[np.int64]) -> list[int | None]:
+    found: list[int | None] = parts.tolist()
+    return [None if part == _PADDED else part for part in found] if _PADDED in parts else found
+
+
+def _drawn(signal: Sequence[float]) -> list[float | int | None]:
+    """Numbers in few letters: whole ones have no point. None on padding, where nothing is drawn."""
+    short = [float(f"{value:.{_DIGITS}g}") for value in signal]
+    return [None if math.isnan(one) else int(one) if one.is_integer() else one for one in short]
