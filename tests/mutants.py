@@ -59,6 +59,11 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         'f"llvm.fabs.v{LANES}f{context.get_abi_sizeof(arguments[0].type.element) * 8}",',
         'f"llvm.fabs.v{LANES}f{context.get_abi_sizeof(arguments[0].type.element) * 9}",',
     ): "LLVM makes the rest of an intrinsic's name from its types",
+    (
+        "strangers/pooling.py",
+        "vector = calls[0].output.reshape(len(calls[0].output), -1)",
+        "vector = calls[ -1].output.reshape(len(calls[0].output), -1)",
+    ): "of one call the first is the last",
 }
 
 Position = tuple[int, int]

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import crest
 from crest import ExchangeSettings, Watch
+from crest._audit.verdict import FEWEST
 from packed_made import Packed, ragged
 
 STEPS, EVENT = 60, 30
@@ -42,6 +43,14 @@ def level(x: Tensor) -> Tensor:
 
 
 X, Y, EVENTS = knocks()
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(FEWEST - 1, "unclear"), (FEWEST, "background")])
+def test_a_verdict_needs_a_number_of_trajectories(count: int, verdict: str) -> None:
+    x, y, _ = knocks(count)
+    watch = Watch(level, (x, y), channels_first=True, exchange=ExchangeSettings(block=count))
+    watch(0)
+    assert watch.history[0].verdict == verdict
 
 
 def test_a_row_is_what_the_exchange_test_and_the_audit_say() -> None:

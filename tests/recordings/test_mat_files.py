@@ -106,6 +106,22 @@ def test_the_reader_ends_with_the_program(tmp_path: Path) -> None:
     assert process.wait(10) == 0
 
 
+def test_a_reader_that_is_not_there_or_not_ours_is_not_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = mat_files._Reader()
+    assert reader.stop() == "not started"
+    process = reader._start(2**30)
+    # As a forked child sees its parent's.
+    monkeypatch.setattr(reader, "_owner", os.getppid())
+    assert reader.stop() == "not started"
+    assert process.poll() is None
+    monkeypatch.undo()
+    reader._process = process
+    assert reader.stop() == "signal 9"
+    assert reader.stop() == "not started"
+
+
 def test_every_flipped_byte_is_an_error_or_a_value(tmp_path: Path) -> None:
     """Bytes of the header and of the first tags, where the structure is: nothing but a ValueError comes out."""
     whole = bytearray(sound(tmp_path / "a.mat").read_bytes())
