@@ -10,16 +10,11 @@ from torch import Tensor
 
 from crest._base.arguments import obeys
 from crest._base.arrays import Features, Profile, ProfileMask, StepMask
-from crest.background.slow import local_line
-from crest.background.transience import (
-    RESIDUAL_FLOOR,
-    from_first_step,
-    shifted_transience,
-    transience_profile,
-)
+from crest.background.transience import RESIDUAL_FLOOR
 from crest.readouts.budget import RunningAverages
 from crest.readouts.fast import serves
 from crest.readouts.fast.fused import residuals_of
+from crest.readouts.plain import line_profile
 
 # our choice: docs/evidence/choices.md#run-up
 _STARTS = 4.0
@@ -44,8 +39,7 @@ def end_profile(
             looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=len(looked_at)
         )
         return found.line_profile, rows
-    shifted, _ = from_first_step(looked_at, rows)
-    return transience_profile(shifted_transience(shifted, rows, sigma, delta, local_line)), rows
+    return line_profile(looked_at, rows, sigma=sigma, delta=delta), rows
 
 
 def run_up_steps(profile: Profile, mask: StepMask | None = None) -> Tensor:

@@ -4,6 +4,6 @@ CREST's passes over the features run compiled if numba is installed and the feat
 exported graphs, they are plain torch. Both give the same steps and values, up to rounding.
 """
 
-from crest.readouts.fast.backends import LARGEST_SIGMA, backend, chosen_backend, serves
+from crest.readouts.fast.backends import LARGEST_SIGMA, backend, chosen_backend, eager, serves
 
-__all__ = ["LARGEST_SIGMA", "backend", "chosen_backend", "serves"]
+__all__ = ["LARGEST_SIGMA", "backend", "chosen_backend", "eager", "serves"]
