@@ -159,7 +159,16 @@ def exact_products(series: Tensor) -> bool:
     # The device without memory has no autocast to ask about.
     if series.is_meta or torch.is_autocast_enabled(series.device.type):
         return False
-    return series.dtype != torch.float32 or torch.get_float32_matmul_precision() == "highest"
+    return series.dtype != torch.float32 or not _products_rounded()
+
+
+def _products_rounded() -> bool:
+    return torch.get_float32_matmul_precision() != "highest"
+
+
+# What `torch.compiler.assume_constant_result` does, which would load all of torch._dynamo: a graph does not break here. It is made
+# anew when the precision changes, as it is for every product.
+_products_rounded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _convolve_by_product(series: Features, kernel: Tensor) -> Features:

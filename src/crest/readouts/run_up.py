@@ -32,12 +32,12 @@ def end_profile(
     features: Features, mask: StepMask | None, sigma: float, delta: float
 ) -> tuple[Profile, ProfileMask | None]:
     """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
-    rows = None if mask is None else mask[:LOOKED_AT]
-    looked_at = features[:LOOKED_AT]
+    # Not `[:LOOKED_AT]`: a traced graph would have one form for batches below and one for those above.
+    number = torch.sym_min(features.shape[0], LOOKED_AT)
+    rows = None if mask is None else mask.narrow(0, 0, number)
+    looked_at = features.narrow(0, 0, number)
     if serves(looked_at):
-        found = residuals_of(
-            looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=len(looked_at)
-        )
+        found = residuals_of(looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=number)
         return found.line_profile, rows
     return line_profile(looked_at, rows, sigma=sigma, delta=delta), rows
 
