@@ -42,7 +42,7 @@ def slow_background(signals: Features, mask: StepMask | None, *, sigma: float) -
     """
     kernel = _kernel(sigma, signals)
     if mask is None:
-        smooth, radius = _convolve(signals, kernel), len(kernel) // 2
+        smooth, radius = _convolve(signals, kernel), kernel.shape[0] // 2
         if torch.compiler.is_compiling() or signals.requires_grad or signals.shape[1] <= 2 * radius:
             # Without a mask one trajectory's weights serve them all.
             return smooth / _convolve(torch.ones_like(signals[:1, :, :1]), kernel)
@@ -83,7 +83,7 @@ def local_line(signals: Features, mask: StepMask | None, *, sigma: float) -> Fea
     """The low-pass that is fair at the ends: at each step the value of a line fitted with the same Gaussian weights.
 
     An average is off at the ends of a slope, where all steps lie on one side; a line is not. It costs twice as much.
-    For signals in float32 at least that are 0 on padding, as the result is. Not for exported graphs.
+    For signals in float32 at least; 0 on padding. Not for exported graphs.
 
     Example:
         >>> ramp = torch.arange(5.0).reshape(1, 5, 1)
@@ -97,6 +97,7 @@ def local_line(signals: Features, mask: StepMask | None, *, sigma: float) -> Fea
     offset = torch.arange(-radius, radius + 1, device=signals.device, dtype=signals.dtype) / unit
     present = torch.ones_like(signals[:1, :, :1])
     if mask is not None:
+        signals = signals.masked_fill(~mask.unsqueeze(-1), 0.0)
         present = mask.unsqueeze(-1).to(signals.dtype)
     # The first moment's kernel is odd. A convolution meets it from behind.
     weight, spread = (_convolve(present, kernel * offset**power) for power in (0, 2))

@@ -13,6 +13,7 @@ from crest._base.arrays import (
     StepCounts,
     StepMask,
     at_least_float32,
+    smaller_size,
 )
 from crest.background.slow import SIGMA, Background, slow_background
 
@@ -147,7 +148,7 @@ def residual_from(scaled: Features, background: Features) -> Features:
     difference = scaled - background
     if difference.requires_grad:
         return torch.nn.functional.threshold(difference.abs(), RESIDUAL_FLOOR, 0.0)
-    return torch.nn.functional.threshold_(difference.abs_(), RESIDUAL_FLOOR, 0.0)
+    return torch.nn.functional.threshold(difference.abs_(), RESIDUAL_FLOOR, 0.0, inplace=True)
 
 
 def transience_profile(transience: Features) -> Profile:
@@ -254,9 +255,7 @@ def _kth_shape(ranking: Tensor, count: Tensor, most: int, positive: bool) -> Ten
     return ranking.new_empty(count.shape)
 
 
-def kth_largest(
-    ranking: Features, count: Tensor, most: int | None = None, positive: bool = False
-) -> Pooled:
+def kth_largest(ranking: Features, count: Tensor, most: int | None = None, positive: bool = False) -> Pooled:
     """The `count`-th largest step of each channel.
 
     Args:
@@ -276,7 +275,7 @@ def kth_largest(
             count = count.minimum((ranking > 0).sum(1)).clamp(min=1)
         place = (steps - count).clamp(min=0).unsqueeze(1)
         return ranking.sort(dim=1).values.gather(1, place).squeeze(1)
-    most = steps if most is None else torch.sym_min(most, steps)
+    most = steps if most is None else smaller_size(most, steps)
     largest: Tensor = torch.ops.crest.kth_largest(ranking, count, most, positive)
     return largest
 
@@ -286,6 +285,7 @@ def top_steps(
     count: Tensor | int,
     mask: StepMask | None = None,
     resolution: Tensor | None = None,
+    *,
     most: int | None = None,
     positive: bool = False,
 ) -> Selection:

@@ -17,8 +17,8 @@ from crest.readouts import (
     EventReadout,
     Readout,
     make_readout,
+    plain,
 )
-from crest.readouts import plain
 from crest.readouts.crest import CheckedFeatures, FoundCore, StepBudget
 from crest.readouts.fast import fused
 
@@ -91,9 +91,7 @@ class AblatedCrestReadout(CrestReadout):
             raise ValueError("split=True needs at least two channels in features, got 1")
         return series
 
-    def _find(
-        self, series: CheckedFeatures, *, observe: bool, run_up: Tensor | None = None
-    ) -> FoundCore:
+    def _find(self, series: CheckedFeatures, *, observe: bool, run_up: Tensor | None = None) -> FoundCore:
         found = super()._find(series, observe=observe, run_up=run_up)
         if not self.split:
             return found

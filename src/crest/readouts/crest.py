@@ -26,6 +26,7 @@ from crest._base.arrays import (
     StepMask,
     StepScores,
     at_least_float32,
+    smaller_size,
     valid_steps,
 )
 from crest.background.separation import background_of
@@ -37,7 +38,7 @@ from crest.background.transience import (
     selected_count,
     vote_count,
 )
-from crest.readouts import plain
+from crest.readouts import graph, plain
 from crest.readouts.base import HEADROOM, Readout, checked_inputs
 from crest.readouts.budget import RunningBudget, contrast_weight, event_budget, width_and_tail
 from crest.readouts.config import CrestConfig
@@ -243,7 +244,10 @@ class CrestReadout(Readout):
         if isinstance(found.selected, fused.Chosen):
             pooled = fused.pool_chosen(series.values, found.selected, found.budget.alpha, found.inside)
         else:
-            pooled = plain.pool_chosen(series.values, found.selected, found.budget.alpha, found.inside)
+            in_graph = graph.weighted_sum if self._in_graph(series.values) else None
+            pooled = plain.pool_chosen(
+                series.values, found.selected, found.budget.alpha, found.inside, in_graph
+            )
         return (pooled if series.unit == 1 else series.unit * pooled).to(features.dtype)
 
     def _checked_series(self, features: Features, mask: StepFlags | None) -> CheckedFeatures:
@@ -281,7 +285,8 @@ class CrestReadout(Readout):
         inside, left_out = self._without_run_up(detached, run_up)
         # Residuals depend on the mask: those of the look at the run-up serve as long as it leaves nothing out.
         if residuals is None or inside is not series.valid:
-            residuals = self._residuals(series.compiled, detached.values, inside)
+            known = residuals if isinstance(residuals, plain.Residuals) else None
+            residuals = self._residuals(detached._replace(valid=inside), known=known, of=series.valid)
         budget = self._budget(self._profiles(residuals), inside, observe=observe)
         selected = self._choose(residuals, budget, inside)
         return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
@@ -293,18 +298,18 @@ class CrestReadout(Readout):
         tracing = torch.compiler.is_compiling()
         if self.run_up is None or not (tracing or may_show(series.values)):
             return None
+        looked_at = smaller_size(series.values.shape[0], LOOKED_AT)
         # Once a run-up is left out, line 1 needs residuals of other steps than those looked at: nothing can be shared. Nor can it
         # where nobody may ask whether it is, or where line 1 has another background.
         shared = not tracing and self.background == "slow" and free_to_ask(series.values)
-        if not shared or self.run_up.steps.any():
+        shared = shared and not self.run_up.steps.any()
+        # A node of a graph asks for itself.
+        if not (shared or (self._in_graph(series.values) and not series.compiled)):
             self.run_up.observe(*end_profile(series.values, series.valid, self._sigma, self.config.delta))
             return None
-        residuals = self._residuals(
-            series.compiled, series.values, series.valid, lines=min(len(series.values), LOOKED_AT)
-        )
-        self.run_up.observe(
-            residuals.line_profile, None if series.valid is None else series.valid[:LOOKED_AT]
-        )
+        residuals = self._residuals(series, lines=looked_at)
+        valid = None if series.valid is None else series.valid.narrow(0, 0, looked_at)
+        self.run_up.observe(residuals.line_profile, valid)
         return residuals
 
     def _without_run_up(
@@ -327,13 +332,28 @@ class CrestReadout(Readout):
         longest = 1.0 if self.run_up is None else LONGEST
         return without_run_up(valid_steps(series.valid, series.values[..., 0]), steps, longest), steps
 
+    def _in_graph(self, features: Tensor) -> bool:
+        """Whether plain passes are nodes of a compiled graph."""
+        return self.background == "slow" and graph.in_graph(features)
+
     def _residuals(
-        self, compiled: bool, values: Features, mask: StepMask | None, lines: int = 0
+        self,
+        series: CheckedFeatures,
+        *,
+        lines: int = 0,
+        known: plain.Residuals | None = None,
+        of: StepMask | None = None,
     ) -> fused.Residuals | plain.Residuals:
-        """Line 1: r_tj and r_t; for the first `lines` trajectories r_t by a line, too."""
-        sigma, delta = self._sigma, self.config.delta
-        if compiled:
-            return fused.residuals_of(values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines)
+        """Line 1: r_tj and r_t; for the first `lines` trajectories r_t by a line, too. In a graph those `of` a mask may be `known`."""
+        values, mask, sigma, delta = series.values, series.valid, self._sigma, self.config.delta
+        if series.compiled:
+            return fused.residuals_of(
+                values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines
+            )
+        if self._in_graph(values):
+            return graph.residuals_of(
+                values, mask, sigma=sigma, delta=delta, lines=lines, valid=of, known=known
+            )
         return plain.residuals_of(
             values, mask, sigma=sigma, delta=delta, background=self._residual_from, lines=lines
         )
@@ -369,7 +389,8 @@ class CrestReadout(Readout):
         """Line 4: M_tj."""
         if isinstance(residuals, plain.Residuals):
             most = self._most(residuals.profile.shape[1])
-            return plain.choose_steps(residuals, budget.wanted, inside, dilation=self._dilation, most=most)
+            choose = graph.choose_steps if self._in_graph(residuals.profile) else plain.choose_steps
+            return choose(residuals, budget.wanted, inside, dilation=self._dilation, most=most)
         return fused.choose_steps(
             residuals,
             # No step without a residual counts as transient, however large the budget.
@@ -412,7 +433,7 @@ class CrestReadout(Readout):
         series = self._checked_series(features, mask)
         values = series.values.detach()
         inside, _ = self._without_run_up(series._replace(values=values))
-        return self._residuals(series.compiled, values, inside).profile
+        return self._residuals(series._replace(values=values, valid=inside)).profile
 
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Absolute weight of each step in the pooled vector, averaged over channels, as a share.

@@ -4,6 +4,7 @@ What `crest.readouts.fast.fused` does in tiles is done here for some trajectorie
 elsewhere all at once. The two must agree.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -51,7 +52,7 @@ class Chosen(NamedTuple):
 
     def steps(self) -> Selection:
         """(B, T, D): True where a channel selects a step."""
-        return torch.cat(self.parts)
+        return torch.cat(self.parts) if len(self.parts) > 1 else self.parts[0]
 
 
 def parts_of(features: Features) -> list[slice]:
@@ -103,10 +104,10 @@ def residuals_of(
             line_profiles.append(line_profile(features[rows][:looked_at], own, sigma=sigma, delta=delta))
         total = _total([residual], delta)
         found.append((residual.div_(total), total))
-    parts, total = zip(*found, strict=True)
+    parts, totals = zip(*found, strict=True)
     return Residuals(
         parts=parts,
-        resolution=residual_resolution(features.dtype) / torch.cat(total).squeeze(1),
+        resolution=residual_resolution(features.dtype) / torch.cat(totals).squeeze(1),
         profile=torch.cat([transience_profile(part) for part in parts]),
         line_profile=torch.cat(line_profiles),
     )
@@ -172,7 +173,7 @@ def choose_steps(
             start += len(part)
         own = None if mask is None else mask[rows]
         # No step without a residual counts as transient, however large the budget.
-        top = top_steps(part, count[rows], own, residuals.resolution[rows], most, positive=True)
+        top = top_steps(part, count[rows], own, residuals.resolution[rows], most=most, positive=True)
         flags.append(dilate(top, dilation, own))
     return chosen_of(flags)
 
@@ -217,7 +218,13 @@ def contrast_weights(size: Tensor, steps: Tensor, alpha: Tensor) -> ContrastWeig
     )
 
 
-def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMask | None = None) -> Pooled:
+def pool_chosen(
+    features: Features,
+    chosen: Chosen,
+    alpha: Tensor,
+    mask: StepMask | None = None,
+    in_graph: Callable[..., Pooled] | None = None,
+) -> Pooled:
     """Lines 5 and 6: P = alpha (F_sel - F_rest) + (1 - alpha) F_global, as one weighted sum.
 
     Example:
@@ -230,8 +237,10 @@ def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMas
     inner, outer, level = contrast_weights(chosen.size, steps, alpha)
     # From the first step, so that a large common offset costs no digits. Weights add up to the level.
     first = first_step(features, mask)
-    if eager(features):
-        added: Tensor = _WeightedSum.apply(features, first, inner, outer, mask, *chosen.parts)
+    if in_graph is not None:
+        added = in_graph(features, first, inner, outer, mask, chosen.steps())
+    elif eager(features):
+        added = _WeightedSum.apply(features, first, inner, outer, mask, *chosen.parts)  # type: ignore[no-untyped-call]
     else:
         # Transforms and forward mode have rules for each of these operators.
         added = _weighted_sum(features, first, inner, outer, mask, chosen.steps())
@@ -261,8 +270,29 @@ def _weighted_sum(
 def _rows(parts: tuple[Tensor, ...], *tensors: Tensor | None) -> list[tuple[Any, ...]]:
     """Each part with its rows of the tensors."""
     sizes = [len(part) for part in parts]
-    split = [[None] * len(parts) if one is None else one.split(sizes) for one in tensors]
+    split = [[None] * len(parts) if one is None else torch.split(one, sizes) for one in tensors]
     return list(zip(*split, parts, strict=True))
+
+
+def sum_of_parts(
+    features: Features,
+    first: Pooled,
+    inner: Tensor,
+    outer: Tensor,
+    mask: StepMask | None,
+    *parts: Tensor,
+) -> Pooled:
+    """The sum of the features' distances from the first step, by the weights of the steps."""
+    return torch.cat([_weighted_sum(*own) for own in _rows(parts, features, first, inner, outer, mask)])
+
+
+def spread_over_parts(
+    gradient: Pooled, inner: Tensor, outer: Tensor, mask: StepMask | None, *parts: Tensor
+) -> Features:
+    """What each step has in the gradient of that sum."""
+    # The gradient is the same for all steps of a channel: with it the two weights are two numbers again.
+    weights = gradient * inner, gradient * outer
+    return torch.cat([_step_weights(*own) for own in _rows(parts, *weights, mask)])
 
 
 class _WeightedSum(torch.autograd.Function):
@@ -279,13 +309,13 @@ class _WeightedSum(torch.autograd.Function):
         *parts: Tensor,
     ) -> Pooled:
         ctx.save_for_backward(inner, outer, mask, *parts)
-        return torch.cat([_weighted_sum(*own) for own in _rows(parts, features, first, inner, outer, mask)])
+        return sum_of_parts(features, first, inner, outer, mask, *parts)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Pooled) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Pooled) -> tuple[Tensor | None, ...]:
         inner, outer, mask, *parts = ctx.saved_tensors
         none = (None,) * (4 + len(parts))
-        return _Spread.apply(gradient, inner, outer, mask, *parts), *none
+        return _Spread.apply(gradient, inner, outer, mask, *parts), *none  # type: ignore[no-untyped-call]
 
 
 class _Spread(torch.autograd.Function):
@@ -296,13 +326,11 @@ class _Spread(torch.autograd.Function):
         ctx: Any, gradient: Pooled, inner: Tensor, outer: Tensor, mask: StepMask | None, *parts: Tensor
     ) -> Features:
         ctx.save_for_backward(inner, outer, mask, *parts)
-        # The gradient is the same for all steps of a channel: with it the two weights are two numbers again.
-        weights = gradient * inner, gradient * outer
-        return torch.cat([_step_weights(*own) for own in _rows(parts, *weights, mask)])
+        return spread_over_parts(gradient, inner, outer, mask, *parts)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Features) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Features) -> tuple[Tensor | None, ...]:
         inner, outer, mask, *parts = ctx.saved_tensors
         none = (None,) * (3 + len(parts))
         first = torch.zeros_like(inner)
-        return _WeightedSum.apply(gradient, first, inner, outer, mask, *parts), *none
+        return _WeightedSum.apply(gradient, first, inner, outer, mask, *parts), *none  # type: ignore[no-untyped-call]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import obeys
-from crest._base.arrays import Features, Profile, ProfileMask, StepMask
+from crest._base.arrays import Features, Profile, ProfileMask, StepMask, smaller_size
 from crest.background.transience import RESIDUAL_FLOOR
 from crest.readouts.budget import RunningAverages
 from crest.readouts.fast import serves
@@ -33,7 +33,7 @@ def end_profile(
 ) -> tuple[Profile, ProfileMask | None]:
     """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
     # Not `[:LOOKED_AT]`: a traced graph would have one form for batches below and one for those above.
-    number = torch.sym_min(features.shape[0], LOOKED_AT)
+    number = smaller_size(features.shape[0], LOOKED_AT)
     rows = None if mask is None else mask.narrow(0, 0, number)
     looked_at = features.narrow(0, 0, number)
     if serves(looked_at):

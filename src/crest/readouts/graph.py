@@ -1,0 +1,209 @@
+"""CREST's passes in a graph that `torch.compile` makes for a CPU: one node each, which runs the plain ones as eager code does.
+
+What the compiler makes of them itself takes twice as long: it goes over all trajectories in each loop, and not over some in all loops.
+On a GPU it does better, and there they stay plain torch.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from crest._base.arrays import Features, Pooled, StepMask
+from crest.readouts import plain
+
+
+def in_graph(features: Tensor) -> bool:
+    """Whether the features are traced for a CPU, by the compiler and not for export.
+
+    Example:
+        >>> in_graph(torch.zeros(2, 30, 4))
+        False
+    """
+    traced = torch.compiler.is_compiling() and not torch.compiler.is_exporting()
+    return traced and features.device.type == "cpu"
+
+
+def residuals_of(
+    features: Features,
+    mask: StepMask | None,
+    *,
+    sigma: float,
+    delta: float,
+    lines: int = 0,
+    valid: StepMask | None = None,
+    known: plain.Residuals | None = None,
+) -> plain.Residuals:
+    """`plain.residuals_of` the slow background as one node.
+
+    Args:
+        features: as there.
+        mask: as there.
+        sigma: as there.
+        delta: as there.
+        lines: as there.
+        valid: the steps that `known` is of.
+        known: residuals that were found before: a graph cannot ask whether the run-up leaves anything out, but its node can.
+    """
+    before = [] if known is None else [*known.parts, known.resolution, known.profile]
+    part, *rest = torch.ops.crest.plain_residuals(features, mask, sigma, delta, lines, valid, before)
+    return plain.Residuals((part,), *rest)
+
+
+def choose_steps(
+    residuals: plain.Residuals, count: Tensor, mask: StepMask | None, *, dilation: int, most: int
+) -> plain.Chosen:
+    """`plain.choose_steps` as one node."""
+    (part,) = residuals.parts
+    flags, size = torch.ops.crest.plain_choose(part, residuals.resolution, count, mask, dilation, most)
+    return plain.Chosen((flags,), size)
+
+
+def weighted_sum(
+    features: Features, first: Pooled, inner: Tensor, outer: Tensor, mask: StepMask | None, flags: Tensor
+) -> Pooled:
+    """The sum of `plain.pool_chosen` as one node, differentiable in the features any number of times."""
+    added: Tensor = torch.ops.crest.plain_sum(features, first, inner, outer, mask, flags)
+    return added
+
+
+# -- the operators. Not by `torch.library.custom_op`, as in `crest.readouts.fast.fused`.
+
+torch.library.define(
+    "crest::plain_residuals",
+    "(Tensor features, Tensor? mask, float sigma, float delta, SymInt lines, Tensor? valid, Tensor[] known)"
+    " -> (Tensor, Tensor, Tensor, Tensor)",
+)
+torch.library.define(
+    "crest::plain_choose",
+    "(Tensor transience, Tensor resolution, Tensor count, Tensor? mask, int dilation, SymInt most) -> (Tensor, Tensor)",
+)
+torch.library.define(
+    "crest::plain_sum",
+    "(Tensor features, Tensor first, Tensor inner, Tensor outer, Tensor? mask, Tensor flags) -> Tensor",
+)
+torch.library.define(
+    "crest::plain_spread",
+    "(Tensor gradient, Tensor inner, Tensor outer, Tensor? mask, Tensor flags) -> Tensor",
+)
+
+
+def _needed(mask: Tensor | None) -> Tensor | None:
+    """The mask, unless it leaves nothing out: without one there is less to do."""
+    return None if mask is None or mask.all() else mask
+
+
+def _same(mask: Tensor | None, other: Tensor | None) -> bool:
+    return mask is other if mask is None or other is None else torch.equal(mask, other)
+
+
+@torch.library.impl("crest::plain_residuals", "CPU")
+def _residuals(
+    features: Tensor,
+    mask: Tensor | None,
+    sigma: float,
+    delta: float,
+    lines: int,
+    valid: Tensor | None,
+    known: list[Tensor],
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    mask, valid = _needed(mask), _needed(valid)
+    if known and (
+        (mask is None and valid is None) or (None not in (mask, valid) and torch.equal(mask, valid))
+    ):
+        # Copies, since an operator must not give what it was given.
+        part, resolution, profile = (tensor.clone() for tensor in known)
+        return part, resolution, profile, features.new_empty(lines, features.shape[1])
+    found = plain.residuals_of(features, mask, sigma=sigma, delta=delta, lines=lines)
+    return torch.cat(found.parts), found.resolution, found.profile, found.line_profile
+
+
+@torch.library.register_fake("crest::plain_residuals")  # type: ignore[untyped-decorator]
+def _residual_shapes(
+    features: Tensor,
+    mask: Tensor | None,
+    sigma: float,
+    delta: float,
+    lines: int,
+    valid: Tensor | None,
+    known: list[Tensor],
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    batch, steps, width = features.shape
+    return (
+        features.new_empty(batch, steps, width),
+        features.new_empty(batch, width),
+        features.new_empty(batch, steps),
+        features.new_empty(lines, steps),
+    )
+
+
+def _parts(whole: Tensor) -> tuple[Tensor, ...]:
+    return tuple(whole[rows] for rows in plain.parts_of(whole))
+
+
+@torch.library.impl("crest::plain_choose", "CPU")
+def _choose(
+    transience: Tensor, resolution: Tensor, count: Tensor, mask: Tensor | None, dilation: int, most: int
+) -> tuple[Tensor, Tensor]:
+    # Of the rest there is nothing to choose by.
+    residuals = plain.Residuals(_parts(transience), resolution, resolution, resolution)
+    chosen = plain.choose_steps(residuals, count, _needed(mask), dilation=dilation, most=most)
+    return chosen.steps(), chosen.size
+
+
+@torch.library.register_fake("crest::plain_choose")  # type: ignore[untyped-decorator]
+def _chosen_shapes(
+    transience: Tensor, resolution: Tensor, count: Tensor, mask: Tensor | None, dilation: int, most: int
+) -> tuple[Tensor, Tensor]:
+    shape = transience.shape
+    return transience.new_empty(shape, dtype=torch.bool), resolution.new_empty(
+        shape[0], shape[2], dtype=torch.int64
+    )
+
+
+@torch.library.impl("crest::plain_sum", "CPU")
+def _sum(
+    features: Tensor, first: Tensor, inner: Tensor, outer: Tensor, mask: Tensor | None, flags: Tensor
+) -> Tensor:
+    return plain.sum_of_parts(features, first, inner, outer, _needed(mask), *_parts(flags))
+
+
+@torch.library.register_fake("crest::plain_sum")  # type: ignore[untyped-decorator]
+def _summed_shape(
+    features: Tensor, first: Tensor, inner: Tensor, outer: Tensor, mask: Tensor | None, flags: Tensor
+) -> Tensor:
+    return torch.empty_like(first, memory_format=torch.contiguous_format)
+
+
+@torch.library.impl("crest::plain_spread", "CPU")
+def _spread(gradient: Tensor, inner: Tensor, outer: Tensor, mask: Tensor | None, flags: Tensor) -> Tensor:
+    return plain.spread_over_parts(gradient, inner, outer, _needed(mask), *_parts(flags))
+
+
+@torch.library.register_fake("crest::plain_spread")  # type: ignore[untyped-decorator]
+def _spread_shape(
+    gradient: Tensor, inner: Tensor, outer: Tensor, mask: Tensor | None, flags: Tensor
+) -> Tensor:
+    return gradient.new_empty(flags.shape)
+
+
+def _keep_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[2:])
+
+
+def _back_through_sum(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    return torch.ops.crest.plain_spread(gradient, *ctx.saved_tensors), None, None, None, None, None
+
+
+def _keep_spread(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[1:])
+
+
+def _back_through_spread(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    inner, *rest = ctx.saved_tensors
+    none = (None,) * 4
+    return torch.ops.crest.plain_sum(gradient, torch.zeros_like(inner), inner, *rest), *none
+
+
+torch.library.register_autograd("crest::plain_sum", _back_through_sum, setup_context=_keep_sum)
+torch.library.register_autograd("crest::plain_spread", _back_through_spread, setup_context=_keep_spread)
