@@ -126,7 +126,10 @@ def compiled_ratios(shape: tuple[int, int, int], rounds: int, device: str) -> di
         with backend(chosen):
             # The first two rounds compile and warm up.
             times = [
-                [seconds(lambda one=one: one(signals).sum().backward(), device) for one in pair]
+                [
+                    seconds(lambda one=one, signals=signals: one(signals).sum().backward(), device)
+                    for one in pair
+                ]
                 for _ in range(rounds + 2)
             ]
         found[chosen] = statistics.median(compiled / eager for eager, compiled in times[2:])

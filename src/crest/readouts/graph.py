@@ -94,7 +94,9 @@ def _needed(mask: Tensor | None) -> Tensor | None:
 
 
 def _same(mask: Tensor | None, other: Tensor | None) -> bool:
-    return mask is other if mask is None or other is None else torch.equal(mask, other)
+    if mask is None or other is None:
+        return mask is other
+    return torch.equal(mask, other)
 
 
 @torch.library.impl("crest::plain_residuals", "CPU")
