@@ -110,9 +110,7 @@ def _residuals(
     known: list[Tensor],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     mask, valid = _needed(mask), _needed(valid)
-    if known and (
-        (mask is None and valid is None) or (None not in (mask, valid) and torch.equal(mask, valid))
-    ):
+    if known and _same(mask, valid):
         # Copies, since an operator must not give what it was given.
         part, resolution, profile = (tensor.clone() for tensor in known)
         return part, resolution, profile, features.new_empty(lines, features.shape[1])
