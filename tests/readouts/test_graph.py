@@ -69,18 +69,17 @@ def test_the_operators_are_well_formed(masked: bool) -> None:
     features = trajectories(batch=3, steps=30)
     mask = lengths_mask(30, [30, 20, 7]) if masked else None
     ops = torch.ops.crest
-    part, resolution, profile, _ = ops.plain_residuals(features, mask, 6.0, 1e-12, 2, None, [])
-    found = plain.residuals_of(features, mask, lines=2)
-    assert torch.equal(part, found.parts[0])
-    torch.library.opcheck(ops.plain_residuals.default, (features, mask, 6.0, 1e-12, 2, None, []))
-    again = (features, mask, 6.0, 1e-12, 0, mask, [part, resolution, profile])
-    torch.library.opcheck(ops.plain_residuals.default, again)
-    for one, other in zip(ops.plain_residuals(*again), (part, resolution, profile), strict=False):
-        assert torch.equal(one, other)
-    # Of other steps they must be found anew.
-    fewer = lengths_mask(30, [20, 20, 7])
-    renewed = ops.plain_residuals(features, fewer, 6.0, 1e-12, 0, mask, [part, resolution, profile])
-    assert torch.equal(renewed[0], plain.residuals_of(features, fewer).parts[0])
+    part, resolution, profile, _ = ops.plain_residuals(features, mask, 6.0, 1e-12, 2)
+    assert torch.equal(part, plain.residuals_of(features, mask, lines=2).parts[0])
+    torch.library.opcheck(ops.plain_residuals.default, (features, mask, 6.0, 1e-12, 2))
+    # Of the same steps they stay; of others they are found anew.
+    for own in (mask, lengths_mask(30, [20, 20, 7])):
+        renewed = tuple(tensor.clone() for tensor in (part, resolution, profile))
+        torch.library.opcheck(ops.plain_renew.default, (*renewed, features, own, mask, 6.0, 1e-12))
+        ops.plain_renew(*renewed, features, own, mask, 6.0, 1e-12)
+        found = plain.residuals_of(features, own)
+        for one, other in zip(renewed, (*found.parts, found.resolution, found.profile), strict=True):
+            assert torch.equal(one, other)
     count = torch.full((3, 1), 4)
     torch.library.opcheck(ops.plain_choose.default, (part, resolution, count, mask, 2, 30))
     flags, size = ops.plain_choose(part, resolution, count, mask, 2, 30)

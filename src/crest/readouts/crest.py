@@ -285,8 +285,7 @@ class CrestReadout(Readout):
         inside, left_out = self._without_run_up(detached, run_up)
         # Residuals depend on the mask: those of the look at the run-up serve as long as it leaves nothing out.
         if residuals is None or inside is not series.valid:
-            known = residuals if isinstance(residuals, plain.Residuals) else None
-            residuals = self._residuals(detached._replace(valid=inside), known=known, of=series.valid)
+            residuals = self._residuals(detached._replace(valid=inside), residuals, of=series.valid)
         budget = self._budget(self._profiles(residuals), inside, observe=observe)
         selected = self._choose(residuals, budget, inside)
         return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
@@ -339,21 +338,19 @@ class CrestReadout(Readout):
     def _residuals(
         self,
         series: CheckedFeatures,
+        known: fused.Residuals | plain.Residuals | None = None,
         *,
-        lines: int = 0,
-        known: plain.Residuals | None = None,
         of: StepMask | None = None,
+        lines: int = 0,
     ) -> fused.Residuals | plain.Residuals:
-        """Line 1: r_tj and r_t; for the first `lines` trajectories r_t by a line, too. In a graph those `of` a mask may be `known`."""
+        """Line 1: r_tj and r_t; for the first `lines` trajectories r_t by a line, too. Those `of` another mask may be known."""
         values, mask, sigma, delta = series.values, series.valid, self._sigma, self.config.delta
         if series.compiled:
-            return fused.residuals_of(
-                values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines
-            )
+            return fused.residuals_of(values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines)
         if self._in_graph(values):
-            return graph.residuals_of(
-                values, mask, sigma=sigma, delta=delta, lines=lines, valid=of, known=known
-            )
+            if isinstance(known, plain.Residuals):
+                return graph.renewed(known, values, mask, of, sigma=sigma, delta=delta)
+            return graph.residuals_of(values, mask, sigma=sigma, delta=delta, lines=lines)
         return plain.residuals_of(
             values, mask, sigma=sigma, delta=delta, background=self._residual_from, lines=lines
         )

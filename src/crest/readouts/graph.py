@@ -25,29 +25,29 @@ def in_graph(features: Tensor) -> bool:
 
 
 def residuals_of(
+    features: Features, mask: StepMask | None, *, sigma: float, delta: float, lines: int = 0
+) -> plain.Residuals:
+    """`plain.residuals_of` the slow background as one node."""
+    part, *rest = torch.ops.crest.plain_residuals(features, mask, sigma, delta, lines)
+    return plain.Residuals((part,), *rest)
+
+
+def renewed(
+    residuals: plain.Residuals,
     features: Features,
     mask: StepMask | None,
+    valid: StepMask | None,
     *,
     sigma: float,
     delta: float,
-    lines: int = 0,
-    valid: StepMask | None = None,
-    known: plain.Residuals | None = None,
 ) -> plain.Residuals:
-    """`plain.residuals_of` the slow background as one node.
+    """The residuals, which are of `valid` steps, as those of the mask.
 
-    Args:
-        features: as there.
-        mask: as there.
-        sigma: as there.
-        delta: as there.
-        lines: as there.
-        valid: the steps that `known` is of.
-        known: residuals that were found before: a graph cannot ask whether the run-up leaves anything out, but its node can.
+    A graph cannot ask whether a run-up leaves anything out. A node can, and seldom has anything to do.
     """
-    before = [] if known is None else [*known.parts, known.resolution, known.profile]
-    part, *rest = torch.ops.crest.plain_residuals(features, mask, sigma, delta, lines, valid, before)
-    return plain.Residuals((part,), *rest)
+    (part,), resolution, profile, _ = residuals
+    torch.ops.crest.plain_renew(part, resolution, profile, features, mask, valid, sigma, delta)
+    return residuals
 
 
 def choose_steps(
@@ -71,8 +71,12 @@ def weighted_sum(
 
 torch.library.define(
     "crest::plain_residuals",
-    "(Tensor features, Tensor? mask, float sigma, float delta, SymInt lines, Tensor? valid, Tensor[] known)"
-    " -> (Tensor, Tensor, Tensor, Tensor)",
+    "(Tensor features, Tensor? mask, float sigma, float delta, SymInt lines) -> (Tensor, Tensor, Tensor, Tensor)",
+)
+torch.library.define(
+    "crest::plain_renew",
+    "(Tensor(a!) part, Tensor(b!) resolution, Tensor(c!) profile, Tensor features, Tensor? mask, Tensor? valid,"
+    " float sigma, float delta) -> ()",
 )
 torch.library.define(
     "crest::plain_choose",
@@ -101,32 +105,18 @@ def _same(mask: Tensor | None, other: Tensor | None) -> bool:
 
 @torch.library.impl("crest::plain_residuals", "CPU")
 def _residuals(
-    features: Tensor,
-    mask: Tensor | None,
-    sigma: float,
-    delta: float,
-    lines: int,
-    valid: Tensor | None,
-    known: list[Tensor],
+    features: Tensor, mask: Tensor | None, sigma: float, delta: float, lines: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    mask, valid = _needed(mask), _needed(valid)
-    if known and _same(mask, valid):
-        # Copies, since an operator must not give what it was given.
-        part, resolution, profile = (tensor.clone() for tensor in known)
-        return part, resolution, profile, features.new_empty(lines, features.shape[1])
-    found = plain.residuals_of(features, mask, sigma=sigma, delta=delta, lines=lines)
-    return torch.cat(found.parts), found.resolution, found.profile, found.line_profile
+    part = torch.empty_like(features, memory_format=torch.contiguous_format)
+    _, *rest = plain.residuals_of(
+        features, _needed(mask), sigma=sigma, delta=delta, lines=lines, into=part
+    )
+    return part, *rest
 
 
 @torch.library.register_fake("crest::plain_residuals")  # type: ignore[untyped-decorator]
 def _residual_shapes(
-    features: Tensor,
-    mask: Tensor | None,
-    sigma: float,
-    delta: float,
-    lines: int,
-    valid: Tensor | None,
-    known: list[Tensor],
+    features: Tensor, mask: Tensor | None, sigma: float, delta: float, lines: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     batch, steps, width = features.shape
     return (
@@ -135,6 +125,29 @@ def _residual_shapes(
         features.new_empty(batch, steps),
         features.new_empty(lines, steps),
     )
+
+
+@torch.library.impl("crest::plain_renew", "CPU")
+def _renew(
+    part: Tensor,
+    resolution: Tensor,
+    profile: Tensor,
+    features: Tensor,
+    mask: Tensor | None,
+    valid: Tensor | None,
+    sigma: float,
+    delta: float,
+) -> None:
+    mask, valid = _needed(mask), _needed(valid)
+    if not _same(mask, valid):
+        found = plain.residuals_of(features, mask, sigma=sigma, delta=delta, into=part)
+        resolution.copy_(found.resolution)
+        profile.copy_(found.profile)
+
+
+@torch.library.register_fake("crest::plain_renew")  # type: ignore[untyped-decorator]
+def _nothing(*arguments: object) -> None:
+    return None
 
 
 def _parts(whole: Tensor) -> tuple[Tensor, ...]:

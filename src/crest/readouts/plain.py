@@ -78,8 +78,18 @@ def residuals_of(
     delta: float = RESIDUAL_GUARD,
     background: Background = slow_background,
     lines: int = 0,
+    into: Tensor | None = None,
 ) -> Residuals:
     """Line 1 of the algorithm: residuals and their profile; for the first `lines` trajectories also that of a line.
+
+    Args:
+        features: in float32 at least.
+        mask: valid steps.
+        sigma: of the background.
+        delta: guard of the division by a sum of residuals.
+        background: what a residual is taken from.
+        lines: how many trajectories are compared with a line, too.
+        into: memory (B, T, D) for the residuals, which are views of it then.
 
     Example:
         >>> features = torch.zeros(1, 64, 2)
@@ -103,7 +113,8 @@ def residuals_of(
             own = None if own is None else own[:looked_at]
             line_profiles.append(line_profile(features[rows][:looked_at], own, sigma=sigma, delta=delta))
         total = _total([residual], delta)
-        found.append((residual.div_(total), total))
+        shares = residual.div_(total) if into is None else torch.div(residual, total, out=into[rows])
+        found.append((shares, total))
     parts, totals = zip(*found, strict=True)
     return Residuals(
         parts=parts,
