@@ -49,7 +49,8 @@ def test_a_model_is_one_graph_for_all_batch_sizes_and_lengths(name: str) -> None
 
 
 @pytest.mark.slow
-def test_a_run_up_that_was_found_is_left_out_in_the_graph_too() -> None:
+@pytest.mark.parametrize("name", ["torch", "numba"])
+def test_a_run_up_that_was_found_is_left_out_in_the_graph_too(name: str) -> None:
     torch.compiler.reset()
     generator = torch.Generator().manual_seed(0)
     features = 0.1 * torch.randn(16, 200, 20, generator=generator)
@@ -57,7 +58,7 @@ def test_a_run_up_that_was_found_is_left_out_in_the_graph_too() -> None:
     eager = CrestReadout()
     twin = copy.deepcopy(eager)
     compiled = torch.compile(twin, fullgraph=True, backend="aot_eager")
-    with backend("torch"):
+    with backend(name):
         for mask in (None, lengths_mask(200, [200, 170] * 8)):
             torch.testing.assert_close(compiled(features, mask), eager(features, mask), rtol=0, atol=1e-5)
     assert eager.run_up.steps[0] > 0
@@ -75,8 +76,8 @@ def test_the_operators_are_well_formed(masked: bool) -> None:
     # Of the same steps they stay; of others they are found anew.
     for own in (mask, lengths_mask(30, [20, 20, 7])):
         renewed = tuple(tensor.clone() for tensor in (part, resolution, profile))
-        torch.library.opcheck(ops.plain_renew.default, (*renewed, features, own, mask, 6.0, 1e-12))
-        ops.plain_renew(*renewed, features, own, mask, 6.0, 1e-12)
+        torch.library.opcheck(ops.renew.default, (list(renewed), features, own, mask, 6.0, 1e-12, False))
+        ops.renew(renewed, features, own, mask, 6.0, 1e-12, False)
         found = plain.residuals_of(features, own)
         for one, other in zip(renewed, (*found.parts, found.resolution, found.profile), strict=True):
             assert torch.equal(one, other)

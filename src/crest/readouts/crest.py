@@ -290,7 +290,7 @@ class CrestReadout(Readout):
         selected = self._choose(residuals, budget, inside)
         return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
 
-    def _look_for_run_up(self, series: CheckedFeatures) -> fused.Residuals | plain.Residuals | None:
+    def _look_for_run_up(self, series: CheckedFeatures) -> graph.Residuals | None:
         """Look for a run-up; the residuals over all valid steps, if they are found on the way and may serve again."""
         # In eager code a batch of few is not even looked at: it does not count. A traced graph has no such branch, since the
         # size of the batch may be dynamic.
@@ -303,7 +303,7 @@ class CrestReadout(Readout):
         shared = not tracing and self.background == "slow" and free_to_ask(series.values)
         shared = shared and not self.run_up.steps.any()
         # A node of a graph asks for itself.
-        if not (shared or (self._in_graph(series.values) and not series.compiled)):
+        if not (shared or self._in_graph(series.values)):
             self.run_up.observe(*end_profile(series.values, series.valid, self._sigma, self.config.delta))
             return None
         residuals = self._residuals(series, lines=looked_at)
@@ -338,24 +338,26 @@ class CrestReadout(Readout):
     def _residuals(
         self,
         series: CheckedFeatures,
-        known: fused.Residuals | plain.Residuals | None = None,
+        known: graph.Residuals | None = None,
         *,
         of: StepMask | None = None,
         lines: int = 0,
-    ) -> fused.Residuals | plain.Residuals:
+    ) -> graph.Residuals:
         """Line 1: r_tj and r_t; for the first `lines` trajectories r_t by a line, too. Those `of` another mask may be known."""
         values, mask, sigma, delta = series.values, series.valid, self._sigma, self.config.delta
+        if known is not None and self._in_graph(values):
+            return graph.renewed(known, values, mask, of, sigma=sigma, delta=delta)
         if series.compiled:
-            return fused.residuals_of(values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines)
+            return fused.residuals_of(
+                values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines
+            )
         if self._in_graph(values):
-            if isinstance(known, plain.Residuals):
-                return graph.renewed(known, values, mask, of, sigma=sigma, delta=delta)
             return graph.residuals_of(values, mask, sigma=sigma, delta=delta, lines=lines)
         return plain.residuals_of(
             values, mask, sigma=sigma, delta=delta, background=self._residual_from, lines=lines
         )
 
-    def _profiles(self, residuals: fused.Residuals | plain.Residuals) -> Tensor:
+    def _profiles(self, residuals: graph.Residuals) -> Tensor:
         """(B, G, T): what budgets are found from. Groups G as in `Core`."""
         return residuals.profile.unsqueeze(1)
 
@@ -381,7 +383,7 @@ class CrestReadout(Readout):
         return StepBudget(epsilon=epsilon, alpha=alpha, wanted=wanted, width=width, tail=tail)
 
     def _choose(
-        self, residuals: fused.Residuals | plain.Residuals, budget: StepBudget, inside: StepMask | None
+        self, residuals: graph.Residuals, budget: StepBudget, inside: StepMask | None
     ) -> fused.Chosen | plain.Chosen:
         """Line 4: M_tj."""
         if isinstance(residuals, plain.Residuals):

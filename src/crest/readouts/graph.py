@@ -4,13 +4,15 @@ What the compiler makes of them itself takes twice as long: it goes over all tra
 On a GPU it does better, and there they stay plain torch.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
 from crest._base.arrays import Features, Pooled, StepMask
+from crest.background.transience import RESIDUAL_FLOOR
 from crest.readouts import plain
+from crest.readouts.fast import fused
 
 
 def in_graph(features: Tensor) -> bool:
@@ -32,21 +34,27 @@ def residuals_of(
     return plain.Residuals((part,), *rest)
 
 
+Residuals: TypeAlias = fused.Residuals | plain.Residuals
+"""Of either code."""
+
+
 def renewed(
-    residuals: plain.Residuals,
+    residuals: Residuals,
     features: Features,
     mask: StepMask | None,
     valid: StepMask | None,
     *,
     sigma: float,
     delta: float,
-) -> plain.Residuals:
-    """The residuals, which are of `valid` steps, as those of the mask.
+) -> Residuals:
+    """The residuals of either code, which are of `valid` steps, as those of the mask; the profile by a line stays.
 
     A graph cannot ask whether a run-up leaves anything out. A node can, and seldom has anything to do.
     """
-    (part,), resolution, profile, _ = residuals
-    torch.ops.crest.plain_renew(part, resolution, profile, features, mask, valid, sigma, delta)
+    compiled = isinstance(residuals, fused.Residuals)
+    first, *rest, _ = residuals
+    kept = [first if isinstance(first, Tensor) else first[0], *rest]
+    torch.ops.crest.renew(kept, features, mask, valid, sigma, delta, compiled)
     return residuals
 
 
@@ -74,9 +82,8 @@ torch.library.define(
     "(Tensor features, Tensor? mask, float sigma, float delta, SymInt lines) -> (Tensor, Tensor, Tensor, Tensor)",
 )
 torch.library.define(
-    "crest::plain_renew",
-    "(Tensor(a!) part, Tensor(b!) resolution, Tensor(c!) profile, Tensor features, Tensor? mask, Tensor? valid,"
-    " float sigma, float delta) -> ()",
+    "crest::renew",
+    "(Tensor(a!)[] kept, Tensor features, Tensor? mask, Tensor? valid, float sigma, float delta, bool compiled) -> ()",
 )
 torch.library.define(
     "crest::plain_choose",
@@ -108,10 +115,8 @@ def _residuals(
     features: Tensor, mask: Tensor | None, sigma: float, delta: float, lines: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     part = torch.empty_like(features, memory_format=torch.contiguous_format)
-    _, *rest = plain.residuals_of(
-        features, _needed(mask), sigma=sigma, delta=delta, lines=lines, into=part
-    )
-    return part, *rest
+    found = plain.residuals_of(features, _needed(mask), sigma=sigma, delta=delta, lines=lines, into=part)
+    return part, found.resolution, found.profile, found.line_profile
 
 
 @torch.library.register_fake("crest::plain_residuals")  # type: ignore[untyped-decorator]
@@ -127,25 +132,28 @@ def _residual_shapes(
     )
 
 
-@torch.library.impl("crest::plain_renew", "CPU")
+@torch.library.impl("crest::renew", "CPU")
 def _renew(
-    part: Tensor,
-    resolution: Tensor,
-    profile: Tensor,
+    kept: list[Tensor],
     features: Tensor,
     mask: Tensor | None,
     valid: Tensor | None,
     sigma: float,
     delta: float,
+    compiled: bool,
 ) -> None:
     mask, valid = _needed(mask), _needed(valid)
-    if not _same(mask, valid):
-        found = plain.residuals_of(features, mask, sigma=sigma, delta=delta, into=part)
-        resolution.copy_(found.resolution)
-        profile.copy_(found.profile)
+    if _same(mask, valid):
+        return
+    if compiled:
+        found = torch.ops.crest.residuals(features, mask, sigma, RESIDUAL_FLOOR, delta, 0)
+    else:
+        found = torch.ops.crest.plain_residuals(features, mask, sigma, delta, 0)
+    for one, other in zip(kept, found[:-1], strict=True):
+        one.copy_(other)
 
 
-@torch.library.register_fake("crest::plain_renew")  # type: ignore[untyped-decorator]
+@torch.library.register_fake("crest::renew")  # type: ignore[untyped-decorator]
 def _nothing(*arguments: object) -> None:
     return None
 
