@@ -71,14 +71,14 @@ def test_the_operators_are_well_formed(masked: bool) -> None:
     mask = lengths_mask(30, [30, 20, 7]) if masked else None
     ops = torch.ops.crest
     part, resolution, profile, _ = ops.plain_residuals(features, mask, 6.0, 1e-12, 2)
-    assert torch.equal(part, plain.residuals_of(features, mask, lines=2).parts[0])
+    assert torch.equal(part, plain.residual_parts(features, mask, lines=2).parts[0])
     torch.library.opcheck(ops.plain_residuals.default, (features, mask, 6.0, 1e-12, 2))
     # Of the same steps they stay; of others they are found anew.
     for own in (mask, lengths_mask(30, [20, 20, 7])):
         renewed = tuple(tensor.clone() for tensor in (part, resolution, profile))
         torch.library.opcheck(ops.renew.default, (list(renewed), features, own, mask, 6.0, 1e-12, False))
         ops.renew(renewed, features, own, mask, 6.0, 1e-12, False)
-        found = plain.residuals_of(features, own)
+        found = plain.residual_parts(features, own)
         for one, other in zip(renewed, (*found.parts, found.resolution, found.profile), strict=True):
             assert torch.equal(one, other)
     count = torch.full((3, 1), 4)

@@ -77,7 +77,7 @@ def traffic(readout: CrestReadout, *, masked: bool = False) -> dict[str, tuple[i
 @pytest.fixture
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crest.readouts.crest.free_to_ask", lambda values: False)
-    monkeypatch.setattr(plain, "parts_of", lambda features: [slice(None)])
+    monkeypatch.setattr(plain, "cache_parts", lambda features: [slice(None)])
 
 
 def test_the_counter_counts() -> None:
@@ -127,7 +127,7 @@ def test_parts_of_a_batch_give_what_all_of_it_gives(
             pooled.square().sum().backward()
             core = readout.select(features, mask)
         found.append((pooled.detach(), features.grad, *core, *readout.state_dict().values()))
-    assert len(plain.parts_of(features)) == 1
+    assert len(plain.cache_parts(features)) == 1
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
@@ -136,11 +136,11 @@ def test_the_look_at_the_run_up_shares_what_line_1_finds() -> None:
     """Away from the ends a line runs through the average: a profile by it needs the residuals at the ends alone."""
     for steps in (20, 72, 73, 200):
         features = trajectories(batch=3, steps=steps)
-        shared = plain.residuals_of(features, None, lines=2).line_profile
+        shared = plain.residual_parts(features, None, lines=2).line_profile
         alone = plain.line_profile(features[:2], None, sigma=6.0, delta=1e-12)
         torch.testing.assert_close(shared, alone, rtol=0, atol=1e-12)
     mask = lengths_mask(200, [200, 150, 60])
-    shared = plain.residuals_of(transience.in_units_of_reach(features, mask), mask, lines=2).line_profile
+    shared = plain.residual_parts(transience.in_units_of_reach(features, mask), mask, lines=2).line_profile
     alone = plain.line_profile(features[:2], mask[:2], sigma=6.0, delta=1e-12)
     torch.testing.assert_close(shared, alone, rtol=0, atol=1e-12)
 
@@ -149,19 +149,19 @@ def test_the_look_at_the_run_up_shares_what_line_1_finds() -> None:
 def test_derivatives_of_any_order(masked: bool) -> None:
     features = trajectories(batch=3, steps=12, width=2)
     mask = lengths_mask(12, [12, 7, 0]) if masked else None
-    chosen = plain.chosen_of([features[:2] > 0.5, features[2:] > 0.5])
+    chosen = plain.marked_steps([features[:2] > 0.5, features[2:] > 0.5])
     alpha = torch.full((3, 1), 0.7, dtype=torch.float64)
     if mask is not None:
         flags = chosen.steps() & mask.unsqueeze(-1)
-        chosen = plain.chosen_of([flags[:2], flags[2:]])
+        chosen = plain.marked_steps([flags[:2], flags[2:]])
     leaf = features.requires_grad_()
     assert torch.autograd.gradcheck(lambda x: pool(x, chosen, alpha, mask), leaf)
     assert torch.autograd.gradgradcheck(lambda x: pool(x, chosen, alpha, mask), leaf)
 
 
-def pool(features: Tensor, chosen: plain.Chosen, alpha: Tensor, mask: Tensor | None) -> Tensor:
+def pool(features: Tensor, chosen: plain.MarkedSteps, alpha: Tensor, mask: Tensor | None) -> Tensor:
     # The first step is taken as a constant, and taken off and added it changes nothing: so finite differences agree.
-    return plain.pool_chosen(features, chosen, alpha, mask).square()
+    return plain.pool_marked(features, chosen, alpha, mask).square()
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -172,7 +172,7 @@ def test_the_weighted_sum_is_the_contrast_of_the_means(masked: bool) -> None:
     flags[0, :, 1] = True
     alpha = torch.rand(3, 5, dtype=torch.float64)
     expected = contrast(masked_means(features, flags, mask), alpha)
-    pooled = plain.pool_chosen(features, plain.chosen_of([flags]), alpha, mask)
+    pooled = plain.pool_marked(features, plain.marked_steps([flags]), alpha, mask)
     torch.testing.assert_close(pooled, expected, rtol=0, atol=1e-12)
 
 

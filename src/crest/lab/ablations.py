@@ -98,14 +98,14 @@ class AblatedCrestReadout(CrestReadout):
         alpha = found.budget.alpha[:, self._other_half(series.values)]
         return found._replace(budget=found.budget._replace(alpha=alpha))
 
-    def _profiles(self, residuals: fused.Residuals | plain.Residuals) -> Tensor:
+    def _profiles(self, residuals: fused.Residuals | plain.ResidualParts) -> Tensor:
         if not self.split or isinstance(residuals, fused.Residuals):
             return super()._profiles(residuals)
         return torch.cat([self._halves(part) for part in residuals.parts])
 
     def _choose(
-        self, residuals: fused.Residuals | plain.Residuals, budget: StepBudget, inside: StepMask | None
-    ) -> fused.Chosen | plain.Chosen:
+        self, residuals: fused.Residuals | plain.ResidualParts, budget: StepBudget, inside: StepMask | None
+    ) -> fused.Chosen | plain.MarkedSteps:
         if not self._ablated or isinstance(residuals, fused.Residuals):
             return super()._choose(residuals, budget, inside)
         transience = torch.cat(residuals.parts)
@@ -116,7 +116,7 @@ class AblatedCrestReadout(CrestReadout):
         else:
             flags = top_steps(ranking, budget.wanted, inside, positive=True)
         flags = dilate(flags, self._dilation, inside)
-        return plain.chosen_of([flags[..., self._other_half(transience)] if self.split else flags])
+        return plain.marked_steps([flags[..., self._other_half(transience)] if self.split else flags])
 
     @staticmethod
     def _halves(transience: Features) -> Tensor:

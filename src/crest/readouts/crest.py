@@ -157,7 +157,7 @@ class StepBudget(NamedTuple):
 class FoundCore(NamedTuple):
     """Lines 1 to 4: a `Core`, with its steps as the backend keeps them."""
 
-    selected: fused.Chosen | plain.Chosen
+    selected: fused.Chosen | plain.MarkedSteps
     budget: StepBudget
     run_up: Tensor
     """(2,): steps at the start and at the end that were left out."""
@@ -244,8 +244,8 @@ class CrestReadout(Readout):
         if isinstance(found.selected, fused.Chosen):
             pooled = fused.pool_chosen(series.values, found.selected, found.budget.alpha, found.inside)
         else:
-            in_graph = graph.weighted_sum if self._in_graph(series.values) else None
-            pooled = plain.pool_chosen(
+            in_graph = graph.graph_sum if self._in_graph(series.values) else None
+            pooled = plain.pool_marked(
                 series.values, found.selected, found.budget.alpha, found.inside, in_graph
             )
         return (pooled if series.unit == 1 else series.unit * pooled).to(features.dtype)
@@ -290,7 +290,7 @@ class CrestReadout(Readout):
         selected = self._choose(residuals, budget, inside)
         return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
 
-    def _look_for_run_up(self, series: CheckedFeatures) -> graph.Residuals | None:
+    def _look_for_run_up(self, series: CheckedFeatures) -> graph.EitherResiduals | None:
         """Look for a run-up; the residuals over all valid steps, if they are found on the way and may serve again."""
         # In eager code a batch of few is not even looked at: it does not count. A traced graph has no such branch, since the
         # size of the batch may be dynamic.
@@ -338,11 +338,11 @@ class CrestReadout(Readout):
     def _residuals(
         self,
         series: CheckedFeatures,
-        known: graph.Residuals | None = None,
+        known: graph.EitherResiduals | None = None,
         *,
         of: StepMask | None = None,
         lines: int = 0,
-    ) -> graph.Residuals:
+    ) -> graph.EitherResiduals:
         """Line 1: r_tj and r_t; for the first `lines` trajectories r_t by a line, too. Those `of` another mask may be known."""
         values, mask, sigma, delta = series.values, series.valid, self._sigma, self.config.delta
         if known is not None and self._in_graph(values):
@@ -352,12 +352,12 @@ class CrestReadout(Readout):
                 values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines
             )
         if self._in_graph(values):
-            return graph.residuals_of(values, mask, sigma=sigma, delta=delta, lines=lines)
-        return plain.residuals_of(
+            return graph.graph_residuals(values, mask, sigma=sigma, delta=delta, lines=lines)
+        return plain.residual_parts(
             values, mask, sigma=sigma, delta=delta, background=self._residual_from, lines=lines
         )
 
-    def _profiles(self, residuals: graph.Residuals) -> Tensor:
+    def _profiles(self, residuals: graph.EitherResiduals) -> Tensor:
         """(B, G, T): what budgets are found from. Groups G as in `Core`."""
         return residuals.profile.unsqueeze(1)
 
@@ -383,12 +383,12 @@ class CrestReadout(Readout):
         return StepBudget(epsilon=epsilon, alpha=alpha, wanted=wanted, width=width, tail=tail)
 
     def _choose(
-        self, residuals: graph.Residuals, budget: StepBudget, inside: StepMask | None
-    ) -> fused.Chosen | plain.Chosen:
+        self, residuals: graph.EitherResiduals, budget: StepBudget, inside: StepMask | None
+    ) -> fused.Chosen | plain.MarkedSteps:
         """Line 4: M_tj."""
-        if isinstance(residuals, plain.Residuals):
+        if isinstance(residuals, plain.ResidualParts):
             most = self._most(residuals.profile.shape[1])
-            choose = graph.choose_steps if self._in_graph(residuals.profile) else plain.choose_steps
+            choose = graph.graph_steps if self._in_graph(residuals.profile) else plain.mark_steps
             return choose(residuals, budget.wanted, inside, dilation=self._dilation, most=most)
         return fused.choose_steps(
             residuals,

@@ -26,27 +26,27 @@ def in_graph(features: Tensor) -> bool:
     return traced and features.device.type == "cpu"
 
 
-def residuals_of(
+def graph_residuals(
     features: Features, mask: StepMask | None, *, sigma: float, delta: float, lines: int = 0
-) -> plain.Residuals:
-    """`plain.residuals_of` the slow background as one node."""
+) -> plain.ResidualParts:
+    """`plain.residual_parts` of the slow background as one node."""
     part, *rest = torch.ops.crest.plain_residuals(features, mask, sigma, delta, lines)
-    return plain.Residuals((part,), *rest)
+    return plain.ResidualParts((part,), *rest)
 
 
-Residuals: TypeAlias = fused.Residuals | plain.Residuals
+EitherResiduals: TypeAlias = fused.Residuals | plain.ResidualParts
 """Of either code."""
 
 
 def renewed(
-    residuals: Residuals,
+    residuals: EitherResiduals,
     features: Features,
     mask: StepMask | None,
     valid: StepMask | None,
     *,
     sigma: float,
     delta: float,
-) -> Residuals:
+) -> EitherResiduals:
     """The residuals of either code, which are of `valid` steps, as those of the mask; the profile by a line stays.
 
     A graph cannot ask whether a run-up leaves anything out. A node can, and seldom has anything to do.
@@ -58,19 +58,19 @@ def renewed(
     return residuals
 
 
-def choose_steps(
-    residuals: plain.Residuals, count: Tensor, mask: StepMask | None, *, dilation: int, most: int
-) -> plain.Chosen:
-    """`plain.choose_steps` as one node."""
+def graph_steps(
+    residuals: plain.ResidualParts, count: Tensor, mask: StepMask | None, *, dilation: int, most: int
+) -> plain.MarkedSteps:
+    """`plain.mark_steps` as one node."""
     (part,) = residuals.parts
     flags, size = torch.ops.crest.plain_choose(part, residuals.resolution, count, mask, dilation, most)
-    return plain.Chosen((flags,), size)
+    return plain.MarkedSteps((flags,), size)
 
 
-def weighted_sum(
+def graph_sum(
     features: Features, first: Pooled, inner: Tensor, outer: Tensor, mask: StepMask | None, flags: Tensor
 ) -> Pooled:
-    """The sum of `plain.pool_chosen` as one node, differentiable in the features any number of times."""
+    """The sum of `plain.pool_marked` as one node, differentiable in the features any number of times."""
     added: Tensor = torch.ops.crest.plain_sum(features, first, inner, outer, mask, flags)
     return added
 
@@ -115,7 +115,7 @@ def _residuals(
     features: Tensor, mask: Tensor | None, sigma: float, delta: float, lines: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     part = torch.empty_like(features, memory_format=torch.contiguous_format)
-    found = plain.residuals_of(features, _needed(mask), sigma=sigma, delta=delta, lines=lines, into=part)
+    found = plain.residual_parts(features, _needed(mask), sigma=sigma, delta=delta, lines=lines, into=part)
     return part, found.resolution, found.profile, found.line_profile
 
 
@@ -159,7 +159,7 @@ def _nothing(*arguments: object) -> None:
 
 
 def _parts(whole: Tensor) -> tuple[Tensor, ...]:
-    return tuple(whole[rows] for rows in plain.parts_of(whole))
+    return tuple(whole[rows] for rows in plain.cache_parts(whole))
 
 
 @torch.library.impl("crest::plain_choose", "CPU")
@@ -167,8 +167,8 @@ def _choose(
     transience: Tensor, resolution: Tensor, count: Tensor, mask: Tensor | None, dilation: int, most: int
 ) -> tuple[Tensor, Tensor]:
     # Of the rest there is nothing to choose by.
-    residuals = plain.Residuals(_parts(transience), resolution, resolution, resolution)
-    chosen = plain.choose_steps(residuals, count, _needed(mask), dilation=dilation, most=most)
+    residuals = plain.ResidualParts(_parts(transience), resolution, resolution, resolution)
+    chosen = plain.mark_steps(residuals, count, _needed(mask), dilation=dilation, most=most)
     return chosen.steps(), chosen.size
 
 

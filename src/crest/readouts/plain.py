@@ -30,11 +30,11 @@ from crest.readouts.fast import eager
 _PART = 2**18
 
 
-class Residuals(NamedTuple):
+class ResidualParts(NamedTuple):
     """How far each step is from its background, as each channel's share."""
 
     parts: tuple[Tensor, ...]
-    """r_tj (B, T, D) of `parts_of` the batch; they sum to one over time."""
+    """r_tj of some trajectories each, in the order of the batch; they sum to one over time."""
     resolution: Pooled
     """(B, D): shares that are closer than this are tied."""
     profile: Profile
@@ -43,7 +43,7 @@ class Residuals(NamedTuple):
     """(lines, T): the same by distances from a line around each step, for the first trajectories."""
 
 
-class Chosen(NamedTuple):
+class MarkedSteps(NamedTuple):
     """Selected steps of each channel."""
 
     parts: tuple[Tensor, ...]
@@ -55,11 +55,11 @@ class Chosen(NamedTuple):
         return torch.cat(self.parts) if len(self.parts) > 1 else self.parts[0]
 
 
-def parts_of(features: Features) -> list[slice]:
+def cache_parts(features: Features) -> list[slice]:
     """Which trajectories go through the passes together.
 
     Example:
-        >>> len(parts_of(torch.zeros(4, 2**15, 16)))
+        >>> len(cache_parts(torch.zeros(4, 2**15, 16)))
         4
     """
     batch, steps, width = features.shape
@@ -70,7 +70,7 @@ def parts_of(features: Features) -> list[slice]:
     return [slice(start, start + rows) for start in range(0, batch, rows)]
 
 
-def residuals_of(
+def residual_parts(
     features: Features,
     mask: StepMask | None,
     *,
@@ -79,7 +79,7 @@ def residuals_of(
     background: Background = slow_background,
     lines: int = 0,
     into: Tensor | None = None,
-) -> Residuals:
+) -> ResidualParts:
     """Line 1 of the algorithm: residuals and their profile; for the first `lines` trajectories also that of a line.
 
     Args:
@@ -94,12 +94,12 @@ def residuals_of(
     Example:
         >>> features = torch.zeros(1, 64, 2)
         >>> features[0, 20] = 1.0
-        >>> int(residuals_of(features, None).profile.argmax())
+        >>> int(residual_parts(features, None).profile.argmax())
         20
     """
     found, line_profiles = [], [features.new_zeros(0, features.shape[1])]
     ends = _ends_from_line(features[:lines], sigma) if lines and mask is None else None
-    for rows in parts_of(features):
+    for rows in cache_parts(features):
         own = None if mask is None else mask[rows]
         scaled = in_units_of_reach(features[rows].contiguous(), own)
         residual = residual_from(scaled, background(scaled, own, sigma=sigma))
@@ -116,7 +116,7 @@ def residuals_of(
         shares = residual.div_(total) if into is None else torch.div(residual, total, out=into[rows])
         found.append((shares, total))
     parts, totals = zip(*found, strict=True)
-    return Residuals(
+    return ResidualParts(
         parts=parts,
         resolution=residual_resolution(features.dtype) / torch.cat(totals).squeeze(1),
         profile=torch.cat([transience_profile(part) for part in parts]),
@@ -163,9 +163,9 @@ def _profile_of(pieces: list[Tensor], delta: float) -> Profile:
     return torch.cat([transience_profile(piece / total) for piece in pieces], 1)
 
 
-def choose_steps(
-    residuals: Residuals, count: Tensor, mask: StepMask | None, *, dilation: int, most: int | None = None
-) -> Chosen:
+def mark_steps(
+    residuals: ResidualParts, count: Tensor, mask: StepMask | None, *, dilation: int, most: int | None = None
+) -> MarkedSteps:
     """Line 4: the `count` (B, 1) steps of each channel with the largest residuals and those tied with the last, widened.
 
     Args:
@@ -186,17 +186,17 @@ def choose_steps(
         # No step without a residual counts as transient, however large the budget.
         top = top_steps(part, count[rows], own, residuals.resolution[rows], most=most, positive=True)
         flags.append(dilate(top, dilation, own))
-    return chosen_of(flags)
+    return marked_steps(flags)
 
 
-def chosen_of(flags: list[Tensor]) -> Chosen:
+def marked_steps(flags: list[Tensor]) -> MarkedSteps:
     """Selected steps of the parts of a batch, with their number.
 
     Example:
-        >>> chosen_of([torch.tensor([[[True], [False], [True]]])]).size
+        >>> marked_steps([torch.tensor([[[True], [False], [True]]])]).size
         tensor([[2]])
     """
-    return Chosen(tuple(flags), torch.cat([part.sum(1) for part in flags]))
+    return MarkedSteps(tuple(flags), torch.cat([part.sum(1) for part in flags]))
 
 
 class ContrastWeights(NamedTuple):
@@ -229,9 +229,9 @@ def contrast_weights(size: Tensor, steps: Tensor, alpha: Tensor) -> ContrastWeig
     )
 
 
-def pool_chosen(
+def pool_marked(
     features: Features,
-    chosen: Chosen,
+    chosen: MarkedSteps,
     alpha: Tensor,
     mask: StepMask | None = None,
     in_graph: Callable[..., Pooled] | None = None,
@@ -240,7 +240,7 @@ def pool_chosen(
 
     Example:
         >>> features = torch.tensor([[[1.0], [5.0], [3.0]]])
-        >>> pool_chosen(features, chosen_of([features > 4]), torch.ones(1, 1))
+        >>> pool_marked(features, marked_steps([features > 4]), torch.ones(1, 1))
         tensor([[3.]])
     """
     whole = torch.full_like(chosen.size[:, :1], features.shape[1])
