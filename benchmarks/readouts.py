@@ -1,13 +1,16 @@
 """Cost of every readout, all in one run: time, as a ratio to two kinds of attention, and memory; and how both grow with T.
 
 Times are printed to be read as ratios: machines differ, and a busy one is slow for all. Rounds go over the readouts by turns, and a
-ratio is the median of the rounds' own ratios. `crest` is measured twice: as it runs here, and in plain torch.
+ratio is the median of the rounds' own ratios. On one thread of a CPU the times are the processor's: a busy machine takes it away
+from long calls, and leaves short ones alone. `crest` is measured twice: as it runs here, and in plain torch. Then a model with CREST
+is trained, compiled by `torch.compile` and as it is.
 
-`python benchmarks/readouts.py [--shapes 64x512x64,2x65536x64] [--threads 1,2] [--rounds N] [--json FILE] [--picture FILE]
-[--quick]`.
+`python benchmarks/readouts.py [--shapes 64x512x64,2x65536x64] [--threads 1,2] [--device cuda] [--rounds N] [--json FILE]
+[--picture FILE] [--quick]`.
 """
 
 import argparse
+import copy
 import json
 import os
 import platform
@@ -34,14 +37,32 @@ PLAIN = "crest, torch"
 LARGEST = 2**23
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def wait(device: str) -> None:
+    """Until the device has done what it was given; a CPU has when the call returns."""
+    if device != "cpu":
+        getattr(torch, torch.device(device).type).synchronize()
+
+
+def seconds(work: Callable[[], object], device: str = "cpu") -> float:
+    alone = device == "cpu" and torch.get_num_threads() == 1
+    clock = time.process_time if alone else time.perf_counter
+    wait(device)
+    start = clock()
     work()
-    return time.perf_counter() - start
+    wait(device)
+    return clock() - start
 
 
-def peak_memory(work: Callable[[], object]) -> int:
-    """Bytes of tensors that the work needs at once, beyond what was there before."""
+def peak_memory(work: Callable[[], object], device: str = "cpu") -> int | None:
+    """Bytes of tensors that the work needs at once, beyond what was there before; None where nobody counts them."""
+    if torch.device(device).type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        work()
+        wait(device)
+        return torch.cuda.max_memory_allocated(device) - before
+    if device != "cpu":
+        return None
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
     ) as traced:
@@ -64,32 +85,56 @@ def both_ways(readout: nn.Module, leaf: Tensor) -> None:
     readout(leaf).sum().backward()
 
 
-def candidates(width: int) -> dict[str, tuple[nn.Module, str]]:
+def candidates(width: int, device: str) -> dict[str, tuple[nn.Module, str]]:
     """Readouts by name, each with the backend that it runs with. In training, where CREST also looks for a run-up."""
-    found = {name: (make_readout(name, width, validate=False), "auto") for name in READOUTS}
-    return {**found, PLAIN: (make_readout("crest", width, validate=False), "torch")}
+    found = {name: (make_readout(name, width, validate=False).to(device), "auto") for name in READOUTS}
+    return {**found, PLAIN: (make_readout("crest", width, validate=False).to(device), "torch")}
 
 
-def measure(shape: tuple[int, int, int], rounds: int) -> list[dict[str, object]]:
+def measure(shape: tuple[int, int, int], rounds: int, device: str) -> list[dict[str, object]]:
     """One row per readout: median milliseconds and ratios, forward and with backward, and peak memory over the features'."""
-    features, leaf = torch.randn(shape), torch.randn(shape, requires_grad=True)
-    readouts = candidates(shape[2])
+    features, leaf = torch.randn(shape, device=device), torch.randn(shape, device=device, requires_grad=True)
+    readouts = candidates(shape[2], device)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in readouts}
     memory: dict[str, float] = {}
     for number in range(rounds + 1):
         for name, (readout, chosen) in readouts.items():
             with backend(chosen):
                 pair = (
-                    seconds(lambda readout=readout: forward(readout, features)),
-                    seconds(lambda readout=readout: both_ways(readout, leaf)),
+                    seconds(lambda readout=readout: forward(readout, features), device),
+                    seconds(lambda readout=readout: both_ways(readout, leaf), device),
                 )
                 if number:  # the first round warms up
                     times[name].append(pair)
                 elif features.numel() <= LARGEST:
-                    extra = peak_memory(lambda readout=readout: forward(readout, features))
-                    memory[name] = extra / (features.numel() * features.element_size())
+                    extra = peak_memory(lambda readout=readout: forward(readout, features), device)
+                    if extra is not None:
+                        memory[name] = extra / (features.numel() * features.element_size())
         progress(f"{shape}: round {number} of {rounds}")
     return [row(name, times, memory.get(name)) for name in readouts]
+
+
+def compiled_ratios(shape: tuple[int, int, int], rounds: int, device: str) -> dict[str, float]:
+    """Time of a training step of a compiled model with CREST over that of the same model as it is, by backend."""
+    found = {}
+    for chosen in ("auto", "torch"):
+        network = nn.Sequential(
+            nn.Linear(8, shape[2]), nn.GELU(), make_readout("crest", shape[2], validate=False), nn.Linear(shape[2], 1)
+        ).to(device)  # fmt: skip
+        signals = torch.randn(*shape[:2], 8, device=device)
+        pair = network, torch.compile(copy.deepcopy(network), dynamic=True)
+        with backend(chosen):
+            # The first two rounds compile and warm up.
+            times = [
+                [
+                    seconds(lambda one=one, signals=signals: one(signals).sum().backward(), device)
+                    for one in pair
+                ]
+                for _ in range(rounds + 2)
+            ]
+        found[chosen] = statistics.median(compiled / eager for eager, compiled in times[2:])
+        progress(f"{shape}: compiled, {chosen}")
+    return found
 
 
 def row(name: str, times: dict[str, list[tuple[float, float]]], memory: float | None) -> dict[str, object]:
@@ -170,21 +215,27 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--shapes", type=shapes_of)
     parser.add_argument("--threads", type=numbers_of, default=[1])
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or mps")
     parser.add_argument("--json", type=Path, help="a file for the numbers")
     parser.add_argument("--picture", type=Path, help="a file for a chart over T")
     parser.add_argument("--quick", action="store_true", help="does it work? Its numbers mean nothing")
     options = parser.parse_args()
     shapes = options.shapes or (QUICK if options.quick else SHAPES)
-    compiled = "compiled by numba" if serves(torch.zeros(1, 1, 1)) else "plain torch: numba is not installed"
+    compiled = "compiled by numba" if serves(torch.zeros(1, 1, 1, device=options.device)) else "plain torch"
     print(f"{platform.machine()}, torch {torch.__version__}; crest is {compiled}")
+    rounds = 1 if options.quick else options.rounds
     results: list[dict[str, object]] = []
     for threads in options.threads:
         torch.set_num_threads(threads)
         for shape in shapes:
-            rows = measure(shape, 1 if options.quick else options.rounds)
+            rows = measure(shape, rounds, options.device)
             show(shape, threads, rows)
             results.append({"shape": shape, "threads": threads, "rows": rows})
     growth(results)
+    # The first shape alone: to compile takes longer than to measure.
+    torch.set_num_threads(options.threads[0])
+    for name, ratio in compiled_ratios(shapes[0], rounds, options.device).items():
+        print(f"\na training step at {shapes[0]}, backend {name}: compiled / eager {ratio:.2f} x")
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
     if options.picture:

@@ -34,6 +34,29 @@ def test_the_fourier_path_equals_the_exportable_path(sigma: float) -> None:
         )
 
 
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize(
+    ("batch", "steps", "width"), [(1, 1, 16), (3, 5, 17), (2, 16, 20), (3, 33, 16), (2, 700, 3)]
+)
+def test_the_product_equals_the_fourier_path(batch: int, steps: int, width: int, odd: bool) -> None:
+    features = noise(batch, steps, width)
+    for sigma in (0.7, 6.0, 12.0):
+        kernel = slow._kernel(sigma, features)
+        kernel = kernel * (torch.arange(len(kernel)) - len(kernel) // 2) if odd else kernel
+        found = slow._convolve_by_product(features, kernel)
+        torch.testing.assert_close(found, slow._convolve_fourier(features, kernel, odd), rtol=0, atol=1e-13)
+
+
+def test_wide_features_give_what_their_channels_give() -> None:
+    """Many channels go through a product, few through Fourier transforms, with a mask and without."""
+    features, mask = noise(steps=200, width=20), torch.arange(200).expand(2, 200) % 50 != 3
+    for valid in (None, mask):
+        wide = low_pass(features, valid, sigma=SIGMA)
+        torch.testing.assert_close(wide[..., :2], low_pass(features[..., :2], valid, sigma=SIGMA))
+    leaf = features.requires_grad_()
+    torch.testing.assert_close(low_pass(leaf, sigma=SIGMA), low_pass(features.detach(), sigma=SIGMA))
+
+
 def test_far_from_the_ends_it_is_the_textbook_gaussian_filter() -> None:
     """Multiplying a sine's amplitude by exp(-2 pi^2 sigma^2 f^2) is what a Gaussian low-pass does."""
     time = torch.arange(2000, dtype=torch.float64)

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crest.background import low_pass
+from crest.background import low_pass, transience
 from crest.background.transience import (
     channel_transience,
     dilate,
@@ -105,6 +105,37 @@ def test_top_steps_are_the_largest(steps: int, wanted: int, seed: int) -> None:
     inside = ranking.masked_fill(~selected, torch.inf).amin(1)
     outside = ranking.masked_fill(selected, -torch.inf).amax(1)
     assert (inside > outside).all()
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize("steps", [1, 30, 1500])
+@pytest.mark.parametrize("positive", [False, True])
+def test_the_kth_largest_by_numpy_is_that_by_torch(steps: int, positive: bool) -> None:
+    """Short ones are sorted, long ones partitioned; a series may have fewer positive values than are asked for, or none."""
+    ranking = torch.rand(3, steps, 4)
+    ranking[0, :, 0], ranking[1, steps // 20 :, 1], ranking[2, 1:] = 0, 0, 0
+    ranking[..., 3] -= 0.0 if positive else 0.5
+    before = ranking.clone()
+    for count in (1, 2, steps // 10 + 1, steps):
+        wanted = torch.full((3, 4), count).clamp(max=steps)
+        found = torch.ops.crest.kth_largest(ranking, wanted, steps, positive)
+        torch.testing.assert_close(
+            found, transience._kth_by_torch(ranking, wanted, steps, positive), rtol=0, atol=0
+        )
+        kept = wanted.minimum((ranking > 0).sum(1)).clamp(min=1) if positive else wanted
+        expected = ranking.sort(1, descending=True).values.gather(1, kept.unsqueeze(1) - 1).squeeze(1)
+        torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    assert torch.equal(ranking, before)
+    # One channel is in order in memory: what is sorted there must be a copy.
+    single = ranking[..., 1:2].contiguous()
+    torch.ops.crest.kth_largest(single, torch.ones(3, 1, dtype=torch.int64), steps, positive)
+    assert torch.equal(single, before[..., 1:2])
+    torch.library.opcheck(torch.ops.crest.kth_largest.default, (ranking, wanted, steps, positive))
+
+
+@pytest.mark.unchecked
+def test_the_widening_operator_is_well_formed() -> None:
+    torch.library.opcheck(torch.ops.crest.widened.default, (torch.rand(2, 9, 3) > 0.8, 2))
 
 
 def test_count_may_differ_by_trajectory_and_by_channel() -> None:

@@ -1,6 +1,4 @@
 import functools
-from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -8,9 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
-import crest.readouts.fast
 from crest.lab.ablations import make_lab_readout
 from crest.readouts import CrestConfig, CrestReadout
 from crest.readouts.crest import masked_means
@@ -313,30 +309,3 @@ def test_where_everything_is_selected_the_rest_is_the_global_mean() -> None:
 def test_means_of_half_precision_are_added_up_in_more() -> None:
     ones = torch.ones(1, 300, 1, dtype=torch.bfloat16)
     assert float(masked_means(ones, ones > 0).selected) == 1
-
-
-class Passes(TorchDispatchMode):
-    """Counts operators that write a tensor as large as the features."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.size = size
-        self.counts: Counter[str] = Counter()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        if isinstance(made, torch.Tensor) and made.numel() == self.size:
-            self.counts[func.overloadpacket.__name__] += 1
-        return made
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_plain_torch_turns_the_axes_once_and_takes_the_first_step_off_once(masked: bool) -> None:
-    features = trajectories().requires_grad_()
-    mask = lengths_mask(70, [70, 40, 0]) if masked else None
-    readout = CrestReadout().double().eval()
-    with crest.readouts.fast.backend("torch"), Passes(features.numel()) as passes:
-        readout(features, mask)
-    assert passes.counts["clone"] == 1
-    # The first step, the background, and what is selected from all valid steps.
-    assert passes.counts["sub"] == 3

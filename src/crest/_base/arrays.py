@@ -104,3 +104,14 @@ def valid_steps(mask: ProfileMask | None, like: Tensor) -> ProfileMask:
         return mask.expand_as(like)
     # Contiguous, whatever the layout of `like`: sums over a product with it then add up in one order.
     return torch.ones_like(like, dtype=torch.bool, memory_format=torch.contiguous_format)
+
+
+def smaller_size(one: int, other: int) -> int:
+    """The smaller of two sizes. A traced graph does not depend on which it is, as it would after `min`.
+
+    Example:
+        >>> smaller_size(3, 16)
+        3
+    """
+    smaller: int = torch.sym_min(one, other)  # type: ignore[no-untyped-call]
+    return smaller

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import require_choice
-from crest._base.arrays import Features, Selection, StepFlags, StepMask
+from crest._base.arrays import Features, StepFlags, StepMask
 from crest._base.doors import door_leaving
 from crest.background.transience import dilate, top_steps, transience_profile
 from crest.readouts import (
@@ -17,8 +17,10 @@ from crest.readouts import (
     EventReadout,
     Readout,
     make_readout,
+    plain,
 )
-from crest.readouts.crest import CheckedFeatures, StepBudget
+from crest.readouts.crest import CheckedFeatures, FoundCore, StepBudget
+from crest.readouts.fast import fused
 
 
 @door_leaving("config")
@@ -89,25 +91,42 @@ class AblatedCrestReadout(CrestReadout):
             raise ValueError("split=True needs at least two channels in features, got 1")
         return series
 
-    def _marked(
-        self, transience: Features, resolution: Tensor, inside: StepMask | None, *, observe: bool
-    ) -> tuple[Selection, StepBudget]:
-        if not self._ablated:
-            return super()._marked(transience, resolution, inside, observe=observe)
-        parts = [transience[..., start::2] for start in (0, 1)] if self.split else [transience]
-        profiles = torch.stack([transience_profile(part) for part in parts], dim=1)
-        budget = self._budget(profiles, inside, observe=observe)
+    def _find(self, series: CheckedFeatures, *, observe: bool, run_up: Tensor | None = None) -> FoundCore:
+        found = super()._find(series, observe=observe, run_up=run_up)
+        if not self.split:
+            return found
+        alpha = found.budget.alpha[:, self._other_half(series.values)]
+        return found._replace(budget=found.budget._replace(alpha=alpha))
+
+    def _profiles(self, residuals: fused.Residuals | plain.ResidualParts) -> Tensor:
+        if not self.split or isinstance(residuals, fused.Residuals):
+            return super()._profiles(residuals)
+        return torch.cat([self._halves(part) for part in residuals.parts])
+
+    def _choose(
+        self, residuals: fused.Residuals | plain.ResidualParts, budget: StepBudget, inside: StepMask | None
+    ) -> fused.Chosen | plain.MarkedSteps:
+        if not self._ablated or isinstance(residuals, fused.Residuals):
+            return super()._choose(residuals, budget, inside)
+        transience = torch.cat(residuals.parts)
         # A half is ranked by its profile, since it selects for channels that are not its own.
-        ranking = profiles.transpose(1, 2) if self.split else transience
+        ranking = self._halves(transience).transpose(1, 2) if self.split else transience
         if self.direction == "stable":
             flags = top_steps(-ranking, budget.wanted, inside)
         else:
-            flags = top_steps(ranking, budget.wanted.minimum((ranking > 0).sum(1)).clamp(min=1), inside)
+            flags = top_steps(ranking, budget.wanted, inside, positive=True)
         flags = dilate(flags, self._dilation, inside)
-        if self.split:
-            other_half = (torch.arange(transience.shape[2], device=transience.device) + 1) % 2
-            flags, budget = flags[..., other_half], budget._replace(alpha=budget.alpha[:, other_half])
-        return flags, budget
+        return plain.marked_steps([flags[..., self._other_half(transience)] if self.split else flags])
+
+    @staticmethod
+    def _halves(transience: Features) -> Tensor:
+        """(B, 2, T): the profiles of the even and of the odd channels."""
+        return torch.stack([transience_profile(transience[..., start::2]) for start in (0, 1)], dim=1)
+
+    @staticmethod
+    def _other_half(features: Features) -> Tensor:
+        """Of each channel, the half that it is not in."""
+        return (torch.arange(features.shape[2], device=features.device) + 1) % 2
 
 
 LAB_READOUTS: dict[str, type[Readout] | type[EventReadout]] = {

@@ -7,6 +7,7 @@
 
 # Longer than 300 lines: the algorithm is one idea, and a class cut in two hides in which order its lines run.
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -25,27 +26,23 @@ from crest._base.arrays import (
     StepMask,
     StepScores,
     at_least_float32,
+    smaller_size,
     valid_steps,
 )
 from crest.background.separation import background_of
 from crest.background.transience import (
     RANKING_TIE,
     RESIDUAL_FLOOR,
-    dilate,
     from_first_step,
     residual_resolution,
     selected_count,
-    shifted_residuals,
-    shifted_transience,
-    top_steps,
-    transience_profile,
     vote_count,
 )
+from crest.readouts import graph, plain
 from crest.readouts.base import HEADROOM, Readout, checked_inputs
 from crest.readouts.budget import RunningBudget, contrast_weight, event_budget, width_and_tail
 from crest.readouts.config import CrestConfig
-from crest.readouts.fast import LARGEST_SIGMA, serves
-from crest.readouts.fast.fused import Chosen, Residuals, choose_steps, pool_chosen, residuals_of
+from crest.readouts.fast import LARGEST_SIGMA, fused, serves
 from crest.readouts.run_up import (
     LONGEST,
     LOOKED_AT,
@@ -81,28 +78,13 @@ def masked_means(features: Features, selected: Selection, mask: StepMask | None 
     """
     # From the first step, so that a large common offset costs no digits.
     shifted, first = from_first_step(features.to(at_least_float32(features)), mask)
-    return shifted_means(shifted, first, selected, mask)
-
-
-def shifted_means(
-    shifted: Features, first: Pooled, selected: Selection, mask: StepMask | None = None
-) -> MaskedMeans:
-    """`masked_means` of features that `from_first_step` gave, with the first step added again.
-
-    Example:
-        >>> shifted, first = from_first_step(torch.tensor([[[1.0], [5.0], [3.0]]]))
-        >>> shifted_means(shifted, first, shifted > 3).rest
-        tensor([[2.]])
-    """
-    dtype = shifted.dtype
     valid = valid_steps(mask, selected[..., 0]).unsqueeze(-1)
     steps = valid.sum(1)
-    # Products with weights: several times faster than `where`, forward and backward.
-    keep = (selected & valid).to(dtype)
+    keep = (selected & valid).to(shifted.dtype)
     size = keep.sum(1)
     left = steps - size
     inside = (shifted * (keep / size.clamp(min=1).unsqueeze(1))).sum(1)
-    outside = (shifted * ((valid.to(dtype) - keep) / left.clamp(min=1).unsqueeze(1))).sum(1)
+    outside = (shifted * ((valid.to(shifted.dtype) - keep) / left.clamp(min=1).unsqueeze(1))).sum(1)
     share = size / steps.clamp(min=1)
     everything = share * inside + (1 - share) * outside
     rest = torch.where(left > 0, outside, everything)
@@ -172,24 +154,10 @@ class StepBudget(NamedTuple):
     tail: PerProfile
 
 
-class MarkedSteps(NamedTuple):
-    """Selected steps of each channel in plain torch, with what they were found in: it is pooled, too."""
-
-    flags: Selection
-    shifted: Features
-    """The features less their first valid step, with gradients."""
-    first: Pooled
-    """That step (B, D)."""
-
-    def steps(self) -> Selection:
-        """(B, T, D): True where a channel selects a step."""
-        return self.flags
-
-
 class FoundCore(NamedTuple):
     """Lines 1 to 4: a `Core`, with its steps as the backend keeps them."""
 
-    selected: Chosen | MarkedSteps
+    selected: fused.Chosen | plain.MarkedSteps
     budget: StepBudget
     run_up: Tensor
     """(2,): steps at the start and at the end that were left out."""
@@ -272,12 +240,14 @@ class CrestReadout(Readout):
         series = self._checked_series(features, mask)
         # Lines 1 to 4, without gradients.
         found = self._find(series, observe=self.training)
-        # Lines 5 and 6. Compiled code does both as one weighted sum.
-        if isinstance(found.selected, Chosen):
-            pooled = pool_chosen(series.values, found.selected, found.budget.alpha, found.inside)
+        # Lines 5 and 6, both as one weighted sum; `contrast` of `masked_means` is the same in the paper's words.
+        if isinstance(found.selected, fused.Chosen):
+            pooled = fused.pool_chosen(series.values, found.selected, found.budget.alpha, found.inside)
         else:
-            flags, shifted, first = found.selected
-            pooled = contrast(shifted_means(shifted, first, flags, found.inside), found.budget.alpha)
+            in_graph = graph.graph_sum if self._in_graph(series.values) else None
+            pooled = plain.pool_marked(
+                series.values, found.selected, found.budget.alpha, found.inside, in_graph
+            )
         return (pooled if series.unit == 1 else series.unit * pooled).to(features.dtype)
 
     def _checked_series(self, features: Features, mask: StepFlags | None) -> CheckedFeatures:
@@ -294,9 +264,6 @@ class CrestReadout(Readout):
         # There the difference of two finite numbers can be infinite, and the next one is NaN.
         unit = 1.0 if far_from_overflow else HEADROOM
         values = values if far_from_overflow else values / HEADROOM
-        if not compiled:
-            # Time contiguous in memory: FFT and sort run along it. One copy here saves one in each of them.
-            values = values.transpose(1, 2).contiguous().transpose(1, 2)
         return CheckedFeatures(values=values, valid=valid, compiled=compiled, unit=unit)
 
     def _compiled(self, features: Tensor) -> bool:
@@ -316,50 +283,32 @@ class CrestReadout(Readout):
         detached = series._replace(values=series.values.detach())
         residuals = self._look_for_run_up(detached) if observe else None
         inside, left_out = self._without_run_up(detached, run_up)
-        selected: Chosen | MarkedSteps
-        if series.compiled:
-            # Residuals depend on the mask: those of the look at the run-up serve as long as it leaves nothing out.
-            if residuals is None or inside is not series.valid:
-                residuals = self._compiled_residuals(detached.values, inside)
-            budget = self._budget(residuals.profile.unsqueeze(1), inside, observe=observe)
-            # No step without a residual counts as transient, however large the budget.
-            count = budget.wanted.minimum(residuals.above).clamp(min=1)
-            selected = choose_steps(
-                residuals,
-                count,
-                inside,
-                floor=RESIDUAL_FLOOR,
-                tie=RANKING_TIE,
-                resolution=residual_resolution(series.values.dtype),
-                dilation=self._dilation,
-            )
-        else:
-            # Once for ranking and pooling. The one takes no gradients, the other does.
-            shifted, first = from_first_step(series.values, inside)
-            residual = shifted_residuals(shifted.detach(), inside, self._sigma, self._residual_from)
-            total = residual.sum(1, keepdim=True).clamp(min=self.config.delta)
-            flags, budget = self._marked(
-                residual / total, residual_resolution(residual.dtype) / total, inside, observe=observe
-            )
-            selected = MarkedSteps(flags=flags, shifted=shifted, first=first)
+        # Residuals depend on the mask: those of the look at the run-up serve as long as it leaves nothing out.
+        if residuals is None or inside is not series.valid:
+            residuals = self._residuals(detached._replace(valid=inside), residuals, of=series.valid)
+        budget = self._budget(self._profiles(residuals), inside, observe=observe)
+        selected = self._choose(residuals, budget, inside)
         return FoundCore(selected=selected, budget=budget, run_up=left_out, inside=inside)
 
-    def _look_for_run_up(self, series: CheckedFeatures) -> Residuals | None:
-        """Look for a run-up; the residuals over all valid steps, if compiled code finds them on the way."""
+    def _look_for_run_up(self, series: CheckedFeatures) -> graph.EitherResiduals | None:
+        """Look for a run-up; the residuals over all valid steps, if they are found on the way and may serve again."""
         # In eager code a batch of few is not even looked at: it does not count. A traced graph has no such branch, since the
         # size of the batch may be dynamic.
-        if self.run_up is None or not (torch.compiler.is_compiling() or may_show(series.values)):
+        tracing = torch.compiler.is_compiling()
+        if self.run_up is None or not (tracing or may_show(series.values)):
             return None
-        # Once a run-up is left out, line 1 needs residuals of other steps than those looked at: nothing can be shared.
-        if torch.compiler.is_compiling() or not series.compiled or self.run_up.steps.any():
+        looked_at = smaller_size(series.values.shape[0], LOOKED_AT)
+        # Once a run-up is left out, line 1 needs residuals of other steps than those looked at: nothing can be shared. Nor can it
+        # where nobody may ask whether it is, or where line 1 has another background.
+        shared = not tracing and self.background == "slow" and free_to_ask(series.values)
+        shared = shared and not self.run_up.steps.any()
+        # A node of a graph asks for itself.
+        if not (shared or self._in_graph(series.values)):
             self.run_up.observe(*end_profile(series.values, series.valid, self._sigma, self.config.delta))
             return None
-        residuals = self._compiled_residuals(
-            series.values, series.valid, lines=min(len(series.values), LOOKED_AT)
-        )
-        self.run_up.observe(
-            residuals.line_profile, None if series.valid is None else series.valid[:LOOKED_AT]
-        )
+        residuals = self._residuals(series, lines=looked_at)
+        valid = None if series.valid is None else series.valid.narrow(0, 0, looked_at)
+        self.run_up.observe(residuals.line_profile, valid)
         return residuals
 
     def _without_run_up(
@@ -382,10 +331,35 @@ class CrestReadout(Readout):
         longest = 1.0 if self.run_up is None else LONGEST
         return without_run_up(valid_steps(series.valid, series.values[..., 0]), steps, longest), steps
 
-    def _compiled_residuals(self, values: Features, mask: StepMask | None, lines: int = 0) -> Residuals:
-        """Line 1, compiled: r_tj in tiles, and r_t."""
-        delta = self.config.delta
-        return residuals_of(values, mask, sigma=self._sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines)
+    def _in_graph(self, features: Tensor) -> bool:
+        """Whether plain passes are nodes of a compiled graph."""
+        return self.background == "slow" and graph.in_graph(features)
+
+    def _residuals(
+        self,
+        series: CheckedFeatures,
+        known: graph.EitherResiduals | None = None,
+        *,
+        of: StepMask | None = None,
+        lines: int = 0,
+    ) -> graph.EitherResiduals:
+        """Line 1: r_tj and r_t; for the first `lines` trajectories r_t by a line, too. Those `of` another mask may be known."""
+        values, mask, sigma, delta = series.values, series.valid, self._sigma, self.config.delta
+        if known is not None and self._in_graph(values):
+            return graph.renewed(known, values, mask, of, sigma=sigma, delta=delta)
+        if series.compiled:
+            return fused.residuals_of(
+                values, mask, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=lines
+            )
+        if self._in_graph(values):
+            return graph.graph_residuals(values, mask, sigma=sigma, delta=delta, lines=lines)
+        return plain.residual_parts(
+            values, mask, sigma=sigma, delta=delta, background=self._residual_from, lines=lines
+        )
+
+    def _profiles(self, residuals: graph.EitherResiduals) -> Tensor:
+        """(B, G, T): what budgets are found from. Groups G as in `Core`."""
+        return residuals.profile.unsqueeze(1)
 
     def _budget(self, profile: Tensor, inside: StepMask | None, *, observe: bool) -> StepBudget:
         """Lines 2 and 3: from profiles (B, G, T) the event fraction, its contrast weight and K'."""
@@ -408,14 +382,30 @@ class CrestReadout(Readout):
         wanted = selected_count(epsilon, steps, self._dilation)
         return StepBudget(epsilon=epsilon, alpha=alpha, wanted=wanted, width=width, tail=tail)
 
-    def _marked(
-        self, transience: Features, resolution: Tensor, inside: StepMask | None, *, observe: bool
-    ) -> tuple[Selection, StepBudget]:
-        """Lines 2 to 4 in plain torch: M_tj from r_tj, of which so much (B, 1, D) is resolved, and r_t."""
-        budget = self._budget(transience_profile(transience).unsqueeze(1), inside, observe=observe)
-        # No step without a residual counts as transient, however large the budget.
-        count = budget.wanted.minimum((transience > 0).sum(1)).clamp(min=1)
-        return dilate(top_steps(transience, count, inside, resolution), self._dilation, inside), budget
+    def _choose(
+        self, residuals: graph.EitherResiduals, budget: StepBudget, inside: StepMask | None
+    ) -> fused.Chosen | plain.MarkedSteps:
+        """Line 4: M_tj."""
+        if isinstance(residuals, plain.ResidualParts):
+            most = self._most(residuals.profile.shape[1])
+            choose = graph.graph_steps if self._in_graph(residuals.profile) else plain.mark_steps
+            return choose(residuals, budget.wanted, inside, dilation=self._dilation, most=most)
+        return fused.choose_steps(
+            residuals,
+            # No step without a residual counts as transient, however large the budget.
+            budget.wanted.minimum(residuals.above).clamp(min=1),
+            inside,
+            floor=RESIDUAL_FLOOR,
+            tie=RANKING_TIE,
+            resolution=residual_resolution(residuals.peak.dtype),
+            dilation=self._dilation,
+        )
+
+    def _most(self, steps: int) -> int:
+        """A number that no K' of so many steps exceeds."""
+        largest = self.config.epsilon_max if isinstance(self.budget, str) else self.budget
+        # In whole numbers, as the length of a traced graph is one: the largest fraction in millionths.
+        return 1 + steps * math.ceil(1e6 * largest) // (1_000_000 * (2 * self._dilation + 1))
 
     def select(self, features: Features, mask: StepFlags | None = None) -> Core:
         """The selected steps with their budget, as a `Core`; changes no running average.
@@ -442,12 +432,7 @@ class CrestReadout(Readout):
         series = self._checked_series(features, mask)
         values = series.values.detach()
         inside, _ = self._without_run_up(series._replace(values=values))
-        if series.compiled:
-            return self._compiled_residuals(values, inside).profile
-        shifted, _ = from_first_step(values, inside)
-        return transience_profile(
-            shifted_transience(shifted, inside, self._sigma, self.config.delta, self._residual_from)
-        )
+        return self._residuals(series._replace(values=values, valid=inside)).profile
 
     def step_weights(self, features: Features, mask: StepFlags | None = None) -> StepScores:
         """Absolute weight of each step in the pooled vector, averaged over channels, as a share.
@@ -457,7 +442,7 @@ class CrestReadout(Readout):
         series = self._checked_series(features, mask)
         found = self._find(series, observe=False)
         alpha = found.budget.alpha.unsqueeze(1)
-        # Products with shares of zeros and ones, as in `shifted_means`; an empty rest or selection has no share.
+        # Products with shares of zeros and ones, as in `masked_means`; an empty rest or selection has no share.
         present = valid_steps(found.inside, series.values[..., 0]).unsqueeze(-1).to(alpha.dtype)
         inside = found.selected.steps() * present
         weights = alpha * (share_over_steps(inside) - share_over_steps(present - inside)) + (

@@ -9,17 +9,12 @@ import torch
 from torch import Tensor
 
 from crest._base.arguments import obeys
-from crest._base.arrays import Features, Profile, ProfileMask, StepMask
-from crest.background.slow import local_line
-from crest.background.transience import (
-    RESIDUAL_FLOOR,
-    from_first_step,
-    shifted_transience,
-    transience_profile,
-)
+from crest._base.arrays import Features, Profile, ProfileMask, StepMask, smaller_size
+from crest.background.transience import RESIDUAL_FLOOR
 from crest.readouts.budget import RunningAverages
 from crest.readouts.fast import serves
 from crest.readouts.fast.fused import residuals_of
+from crest.readouts.plain import line_profile
 
 # our choice: docs/evidence/choices.md#run-up
 _STARTS = 4.0
@@ -37,15 +32,14 @@ def end_profile(
     features: Features, mask: StepMask | None, sigma: float, delta: float
 ) -> tuple[Profile, ProfileMask | None]:
     """How transient each step of the first trajectories is, by a measure that is fair at the ends; and their mask."""
-    rows = None if mask is None else mask[:LOOKED_AT]
-    looked_at = features[:LOOKED_AT]
+    # Not `[:LOOKED_AT]`: a traced graph would have one form for batches below and one for those above.
+    number = smaller_size(features.shape[0], LOOKED_AT)
+    rows = None if mask is None else mask.narrow(0, 0, number)
+    looked_at = features.narrow(0, 0, number)
     if serves(looked_at):
-        found = residuals_of(
-            looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=len(looked_at)
-        )
+        found = residuals_of(looked_at, rows, sigma=sigma, floor=RESIDUAL_FLOOR, delta=delta, lines=number)
         return found.line_profile, rows
-    shifted, _ = from_first_step(looked_at, rows)
-    return transience_profile(shifted_transience(shifted, rows, sigma, delta, local_line)), rows
+    return line_profile(looked_at, rows, sigma=sigma, delta=delta), rows
 
 
 def run_up_steps(profile: Profile, mask: StepMask | None = None) -> Tensor:

@@ -16,6 +16,7 @@ def bench(
     quick: bool = False,
     shapes: str | None = None,
     threads: str | None = None,
+    device: str | None = None,
     json: Path | None = None,
     picture: Path | None = None,
 ) -> None:
@@ -31,6 +32,8 @@ def bench(
         Shapes of the features for the readouts, such as 64x512x64,2x65536x64.
     threads
         Numbers of threads for the readouts, such as 1,2.
+    device
+        Where the readouts run: cpu (default), cuda or mps.
     json
         A file for the numbers of the readouts.
     picture
@@ -47,7 +50,7 @@ def bench(
         raise ValueError(f"no benchmarks found in {' or '.join(map(str, folders))}")
     for name in names:
         require_choice("names", name, scripts)
-    given = {"shapes": shapes, "threads": threads, "json": json, "picture": picture}
+    given = {"shapes": shapes, "threads": threads, "device": device, "json": json, "picture": picture}
     options = {name: value for name, value in given.items() if value is not None}
     if names and "readouts" not in names and options:
         raise ValueError(f"{next(iter(options))} is for the benchmark readouts, got {', '.join(names)} alone")

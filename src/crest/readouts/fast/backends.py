@@ -126,7 +126,20 @@ def serves(features: Tensor) -> bool:
     # A compiled graph holds the operators. An exported one runs where crest is not installed, so it must do without them.
     if torch.compiler.is_compiling():
         return not torch.compiler.is_exporting()
-    # Forward-mode derivatives and batching have rules for plain torch alone. So have tensors that only look like one.
-    plain = type(features) in (Tensor, torch.nn.Parameter)
+    return eager(features)
+
+
+def eager(features: Tensor) -> bool:
+    """Whether operators without rules for transforms may run on these features now.
+
+    Forward-mode derivatives and the transforms of `torch.func` have rules for plain torch alone. So have tensors that only look like
+    one. A graph that is traced must not depend on sizes.
+
+    Example:
+        >>> eager(torch.zeros(2, 30, 4))
+        True
+    """
+    if torch.compiler.is_compiling() or type(features) not in (Tensor, torch.nn.Parameter):
+        return False
     transformed = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-    return plain and not transformed and torch._C._get_tracing_state() is None
+    return not transformed and torch._C._get_tracing_state() is None

@@ -17,6 +17,7 @@ from crest._base.arrays import Features, Pooled, Profile, Selection, StepMask
 from crest.readouts.fast.backends import LARGEST_SIGMA
 from crest.readouts.fast.first_call import told_first_call
 from crest.readouts.fast.threads import on_threads
+from crest.readouts.plain import contrast_weights
 
 _LANES = 8
 # Standard deviations at which the Gaussian is cut: what lies beyond is less than half a unit in the last place of float32, and of no
@@ -99,16 +100,9 @@ def pool_chosen(features: Features, chosen: Chosen, alpha: Tensor, mask: StepMas
         >>> pool_chosen(features, chosen, torch.ones(1, 1))
         tensor([[3.]])
     """
-    size = chosen.size
-    whole = torch.full_like(size[:, :1], features.shape[1])
+    whole = torch.full_like(chosen.size[:, :1], features.shape[1])
     steps = whole if mask is None else mask.sum(1, keepdim=True)
-    left = steps - size
-    # If every step is selected there is no rest: the contrast is zero.
-    contrast = torch.where(left > 0, alpha, 0.0)
-    level = ((1 - alpha) * (steps > 0)).expand_as(contrast)
-    average = (1 - alpha) / steps.clamp(min=1)
-    inner, outer = average + contrast / size.clamp(min=1), average - contrast / left.clamp(min=1)
-    weights = [weight.to(features.dtype) for weight in (inner, outer, level)]
+    weights = [weight.to(features.dtype) for weight in contrast_weights(chosen.size, steps, alpha)]
     pooled: Tensor = torch.ops.crest.pool(features, chosen.tiles, *weights, mask)
     return pooled
 
