@@ -64,6 +64,11 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "vector = calls[0].output.reshape(len(calls[0].output), -1)",
         "vector = calls[ -1].output.reshape(len(calls[0].output), -1)",
     ): "of one call the first is the last",
+    (
+        "probes/traces.py",
+        "kept = torch.where(valid.unsqueeze(-1), features.detach(), 0)",
+        "kept = torch.where(valid.unsqueeze(-1), features.detach(), 1)",
+    ): "padding has no share, whatever number stands there",
 }
 
 Position = tuple[int, int]

@@ -45,6 +45,20 @@ def level(x: Tensor) -> Tensor:
 X, Y, EVENTS = knocks()
 
 
+def test_the_exchange_is_judged_by_the_same_error() -> None:
+    def largest(predictions: Tensor, targets: Tensor) -> float:
+        return float((predictions.reshape(-1) - targets).abs().max())
+
+    watch = Watch(level, (X, Y), channels_first=True, error=largest)
+    watch(0)
+    (row,) = watch.history
+    tested = crest.exchange_test(level, X, targets=Y, channels_first=True, error=largest)
+    assert (row.exchange.expected_error, row.error) == (tested.expected_error, largest(level(X), Y))
+    assert (
+        tested.expected_error != crest.exchange_test(level, X, targets=Y, channels_first=True).expected_error
+    )
+
+
 @pytest.mark.parametrize(("count", "verdict"), [(FEWEST - 1, "unclear"), (FEWEST, "background")])
 def test_a_verdict_needs_a_number_of_trajectories(count: int, verdict: str) -> None:
     x, y, _ = knocks(count)

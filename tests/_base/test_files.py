@@ -80,6 +80,13 @@ def test_a_block_that_ends_badly_changes_nothing(path: Path, error: type[BaseExc
         assert path.read_bytes() == b"old"
 
 
+@pytest.mark.parametrize("error", [OSError("torn"), OSError(errno.ENOSPC, "full", "there")], ids=repr)
+def test_an_error_that_says_where_or_nothing_stays_as_it_is(path: Path, error: OSError) -> None:
+    with pytest.raises(OSError, match=r"torn|full") as told, whole_file(path):
+        raise error
+    assert told.value is error
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
         write(tmp_path / "nowhere" / "file", b"new")

@@ -26,6 +26,10 @@ def found(transient: float, **more: Any) -> Exchange:
     )
 
 
+def test_nothing_is_absent_where_no_nuisance_was_measured() -> None:
+    assert found(0.75, invariant=("offset", "drift")).absent == ()
+
+
 def test_it_prints_shares_with_their_intervals() -> None:
     lines = repr(found(0.75)).splitlines()
     assert lines[0] == "Exchange of 40 trajectories, background: slow"

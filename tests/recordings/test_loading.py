@@ -61,6 +61,10 @@ def test_several_conditions_are_joined_and_kept_by_name(three: Path) -> None:
     assert data.extra["condition"].tolist()[:3] == ["slow, 7", "slow, 7", "fast, 8"]
     assert data.extra["speed"].tolist()[2] == "fast"
     assert data.extra["cue"].tolist()[2] == "8"
+    assert data.conditions == {name: data.extra[name].tolist() for name in ("speed", "cue")}
+    one = load_recordings(three, window=8, sample_rate=10, condition="speed")
+    assert one.conditions == one.extra["condition"].tolist()
+    assert load_recordings(three, window=8, sample_rate=10).conditions is None
 
 
 @pytest.mark.parametrize(("how", "robust"), [("mean", False), ("median", True)])
