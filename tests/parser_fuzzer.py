@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-SECONDS = 60
+SECONDS = 30
 """For one file. Sound ones take milliseconds; the rest is for a machine under load."""
 MEMORY = 2 * 2**30
 """Bytes that a process may take beyond what it has when it starts."""

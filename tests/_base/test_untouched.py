@@ -31,12 +31,28 @@ class Settings:
     rate: float = 0.1
 
 
+@dataclass
+class Output(collections.OrderedDict[str, Tensor]):
+    """A dataclass that is a dictionary too, as some libraries have for what a model returns."""
+
+    name: str = "none"
+
+
+@dataclass(slots=True)
+class Slotted:
+    """A dataclass without a namespace."""
+
+    counts: list[int]
+    rate: float = 0.1
+
+
 GENERATORS: dict[str, Callable[[Any], Any]] = {
     "torch's": lambda one: torch.rand(1, generator=one.of_torch),
     "NumPy's": lambda one: one.of_numpy.normal(),
     "NumPy's other bits": lambda one: one.of_twister.normal(),
     "NumPy's old": lambda one: one.of_state.normal(),
     "Python's": lambda one: one.of_python.random(),
+    "bits": lambda one: one.of_bits.random_raw(),
 }
 
 
@@ -65,6 +81,10 @@ class Everything(nn.Module):
         self.of_state, self.of_python = np.random.RandomState(0), random.Random(0)
         self.settings, self.space = Settings(), types.SimpleNamespace(last=[0])
         self.optimizer = torch.optim.Adam(self.layer.parameters())
+        self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 1)
+        self.output, self.slotted = Output(), Slotted([0])
+        self.output["first"] = torch.zeros(2)
+        self.of_bits, self.of_system = np.random.PCG64(0), random.SystemRandom()
 
 
 def _grown(one: Everything) -> None:
@@ -132,6 +152,12 @@ WRITES: dict[str, Callable[[Everything], object]] = {
     "list in a dataclass": lambda one: one.settings.counts.append(1),
     "list in a namespace": lambda one: one.space.last.append(1),
     "optimizer": _stepped,
+    "schedule": lambda one: one.schedule.step(),
+    "entry of a dataclass": lambda one: one.output.__setitem__("second", torch.ones(2)),
+    "tensor in a dataclass": lambda one: one.output["first"].add_(1),
+    "field of a dictionary": lambda one: setattr(one.output, "name", "new"),
+    "slot": lambda one: setattr(one.slotted, "rate", 0.5),
+    "list in a slot": lambda one: one.slotted.counts.append(1),
     **{f"{name} generator": draw for name, draw in GENERATORS.items()},
 }
 
@@ -160,9 +186,10 @@ def shown(one: Everything) -> list[Any]:
         ],
         [sorted(vars(value)) for value in one.parameters()],
         sorted(vars(one)),
-        [one.settings, one.space, one.optimizer.state_dict()],
+        [one.settings, one.space, one.optimizer.state_dict(), one.schedule.state_dict(), one.slotted],
+        [one.output.name, {name: value.tolist() for name, value in one.output.items()}],
         [one.of_torch.get_state().tolist(), one.of_numpy.bit_generator.state, one.of_python.getstate()],
-        [str(one.of_twister.bit_generator.state), str(one.of_state.get_state())],
+        [str(one.of_bits.state), str(one.of_twister.bit_generator.state), str(one.of_state.get_state())],
     ]
 
 

@@ -85,31 +85,63 @@ def test_a_table_is_judged_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         read_table(path)
 
 
+class Part:
+    """A column of a file that holds nothing but this."""
+
+    path_in_schema, num_values = "x", 1
+    data_page_offset, has_dictionary_page, dictionary_page_offset = 0, True, 0
+
+    def __init__(self, size: int) -> None:
+        self.total_compressed_size = size
+        self.num_row_groups = self.num_columns = 1
+
+    def row_group(self, _: int) -> "Part":
+        return self
+
+    def column(self, _: int) -> "Part":
+        return self
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"\x15\x00" + bytes(1), "its page at byte 0 tells no size"),
-        (b"\x15", "ends within the header"),
+        (b"\x15\x00\x00", "its page at byte 0 tells no size"),
+        (b"\x15", "has no end"),
         (b"\x15" + b"\xff" * 20, "number without end"),
         (b"\x1c" * 40, "too deep"),
         (b"\x19" + b"\x19" * 40, "too deep"),
-        (b"\x18" + number(2**40), "a text of "),
+        (b"\x18" + number(2**40), "has no end"),
+        # A list of flags that goes on for the rest of the file: it is not read byte by byte.
+        (b"\x19\xf1" + number(10**7) + bytes(10**6), "has no end"),
         (b"\x1e", "unknown kind 14"),
+        # The second size of the same field is what the reader of the file may take.
+        (b"\x25\x02\x05\x04\x04\x15\x02\x00", "has a field twice"),
+        # And what is no number of 32 bits it passes over.
+        (b"\x26\x02\x15\x02\x00", "tells no size"),
     ],
 )
 def test_a_damaged_header_is_refused(header: bytes, message: str) -> None:
-    class Part:
-        data_page_offset, has_dictionary_page, dictionary_page_offset = 0, False, None
-        total_compressed_size, path_in_schema = 10, "x"
-
-    class Metadata:
-        num_row_groups, num_columns = 1, 1
-
-        def row_group(self, _: int) -> "Metadata":
-            return self
-
-        def column(self, _: int) -> type[Part]:
-            return Part
-
     with pytest.raises(ValueError, match=f"it is damaged: .*{message}"):
-        room_of_pages(arrow.BufferReader(header), Metadata(), ["x"])
+        room_of_pages(arrow.BufferReader(header), Part(len(header)), ["x"])
+
+
+def test_parts_without_values_and_dictionaries_at_0_are_no_damage(tmp_path: Path) -> None:
+    path, columns = tmp_path / "a.parquet", arrow.table({"x": np.arange(30.0), "file": ["a"] * 30})
+    with parquet.ParquetWriter(path, columns.schema) as writer:
+        for piece in (columns, columns.slice(0, 0), columns):
+            writer.write_table(piece)
+    assert read_signal(path, columns=["x"]).samples.tolist() == 2 * [[float(k)] for k in range(30)]
+    assert len(read_table(path).rows) == 60
+    parquet.write_table(columns.slice(0, 0), path)
+    with pytest.raises(ValueError, match="must hold samples"):
+        read_signal(path, columns=["x"])
+    header = b"\x15\x00" + b"\x15" + number(7) + b"\x15" + number(0) + b"\x00"
+    assert room_of_pages(arrow.BufferReader(header), Part(len(header)), ["x"]) == 7
+
+
+def test_pages_of_nested_columns_count(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(arrow.table({"a.b": [list(range(1000))] * 9, "a": np.arange(9.0)}), path)
+    assert told(path, "a.b") > 1000
+    assert told(path, "a.b", "a") == told(path, "a")
+    assert told(path, "b") == 0

@@ -71,7 +71,7 @@ def audit(
     transient steps taken out. If it is a module, hooks also show the features of each step and the vector that
     its head reads: the pooling interface. Afterwards, also after an error, these are as before: its parameters, buffers and
     modes, its modules with their hooks, and the tensors, arrays, lists and dicts that the module holds. What its forward
-    writes to objects of other classes stays written; generators, optimizers and dataclasses are put back.
+    writes to objects of other classes stays written; generators, optimizers, schedulers and dataclasses are put back.
 
     Args:
         model: any module or function. A module is asked in evaluation mode and without gradients. A function may take and return

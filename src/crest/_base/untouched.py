@@ -3,8 +3,8 @@
 A copy of the module would be simpler, and would not do: hooks and functions that hold the module itself would still write to it, and
 many modules cannot be copied. So what a forward pass can write is kept beside, and put back in place, by identity and by value. It
 costs a copy of every tensor and array inside for as long as the block lasts. Of other Python objects, generators of random numbers,
-optimizers, dataclasses and namespaces are put back too. What is in objects of other classes, in quantised tensors, in globals or in
-files is not.
+optimizers and their schedulers, dataclasses and namespaces are put back too. What is in objects of other classes, in quantised tensors,
+in globals or in files is not.
 """
 
 import collections
@@ -76,7 +76,15 @@ def untouched(module: nn.Module, argument: str = "model") -> Iterator[None]:
 # The first that fits: the methods of these classes themselves are used, since a class derived from one may refuse or count its changes.
 _CONTAINERS = (collections.OrderedDict, dict, list, set, collections.deque)
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
-_GENERATORS = (torch.Generator, np.random.Generator, np.random.RandomState, random.Random)
+_GENERATORS = (
+    torch.Generator,
+    np.random.Generator,
+    np.random.BitGenerator,
+    np.random.RandomState,
+    random.Random,
+)
+_OBJECTS = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, types.SimpleNamespace)
+"""Objects whose attributes are put back, beside dataclasses. Those of any other class may be locks and files."""
 
 
 class _Kept:
@@ -89,6 +97,7 @@ class _Kept:
         self.hooks: list[tuple[Tensor, str]] = []
         self.arrays: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
         self.generators: list[Callable[[], object]] = []
+        self.slots: list[tuple[Any, str, Any]] = []
 
     def keep(self, value: Any) -> None:
         """Remember this, and what is inside of it."""
@@ -108,15 +117,27 @@ class _Kept:
                 waiting += [*one.parameters(), *one.buffers()]
             elif isinstance(one, _GENERATORS):
                 self.generators.append(_set_back(one))
-            elif isinstance(one, nn.Module) or _has_fields(one):
+            elif isinstance(one, nn.Module):
                 waiting.append(vars(one))
-            elif isinstance(one, tuple):
-                waiting += one
             else:
-                kind = next(kind for kind in _CONTAINERS if isinstance(one, kind))
-                before = kind(one)
-                self.containers.append((one, kind, before))
-                waiting += before.values() if isinstance(before, dict) else before
+                waiting += self._keep_object(one)
+
+    def _keep_object(self, one: Any) -> list[Any]:
+        """Keep a container, an object with fields, or what is both; and give what is inside."""
+        found: list[Any] = []
+        if _has_fields(one):
+            found += [vars(one)] if hasattr(one, "__dict__") else []
+            slots = [name for name in _slots(one) if hasattr(one, name)]
+            self.slots += [(one, name, getattr(one, name)) for name in slots]
+            found += [getattr(one, name) for name in slots]
+        if isinstance(one, tuple):
+            found += one
+        elif isinstance(one, _CONTAINERS):
+            kind = next(kind for kind in _CONTAINERS if isinstance(one, kind))
+            before = kind(one)
+            self.containers.append((one, kind, before))
+            found += before.values() if isinstance(before, dict) else before
+        return found
 
     def _keep_tensor(self, one: Tensor) -> list[Any]:
         """Keep its values, and give what else it has: gradient, attributes and hooks."""
@@ -160,17 +181,26 @@ class _Kept:
                 array[...] = values
         for set_back in self.generators:
             set_back()
+        for owner, name, value in self.slots:
+            # A frozen dataclass refuses its own `setattr`.
+            if getattr(owner, name, None) is not value:
+                object.__setattr__(owner, name, value)
 
 
 def _can_change(one: Any) -> bool:
+    # The operating system's numbers have no state.
     kinds = (nn.Module, Tensor, np.ndarray, tuple, *_CONTAINERS, *_GENERATORS)
-    return isinstance(one, kinds) or _has_fields(one)
+    return (isinstance(one, kinds) or _has_fields(one)) and not isinstance(one, random.SystemRandom)
 
 
 def _has_fields(one: Any) -> bool:
-    """Whether it is an object of values: one with a `__init__` of its own may hold anything, locks and files too."""
-    known = isinstance(one, (torch.optim.Optimizer, types.SimpleNamespace)) or dataclasses.is_dataclass(one)
-    return known and not isinstance(one, type) and hasattr(one, "__dict__")
+    return isinstance(one, _OBJECTS) or (dataclasses.is_dataclass(one) and not isinstance(one, type))
+
+
+def _slots(one: Any) -> list[str]:
+    """Fields of a dataclass that are not in its `__dict__`."""
+    fields = dataclasses.fields(one) if dataclasses.is_dataclass(one) else ()
+    return [field.name for field in fields if field.name not in getattr(one, "__dict__", ())]
 
 
 def _set_back(generator: Any) -> Callable[[], object]:
@@ -182,9 +212,9 @@ def _set_back(generator: Any) -> Callable[[], object]:
         numbers = generator.getstate()
         return lambda: generator.setstate(numbers)
     if isinstance(generator, np.random.RandomState):
-        legacy = generator.get_state()
+        legacy = generator.get_state(legacy=False)
         return lambda: generator.set_state(legacy)
-    bits = generator.bit_generator
+    bits = generator if isinstance(generator, np.random.BitGenerator) else generator.bit_generator
     # A copy: the state of some holds an array that they write to.
     kept = copy.deepcopy(bits.state)
     return lambda: setattr(bits, "state", kept)

@@ -103,7 +103,8 @@ def repair_line(repaired: "Repaired") -> FindingLine:
     words = f"“{repaired.name}” {helps}: {field}{moved}."
     if repaired.name == CONTROL:
         words = f"Training longer helps, and no remedy is clearly better: {field}{moved}."
-    if (before.exchange.verdict, after.exchange.verdict) == ("background", "events"):
+    verdicts = before.exchange.verdict, after.exchange.verdict
+    if verdicts == ("background", "events") and not undeclared_harms(before, after):
         words += " The model followed the background, and follows the events now."
     return FindingLine(
         mark=mark,

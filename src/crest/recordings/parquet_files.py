@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from crest.recordings.archives import require_own_names, require_room
 from crest.recordings.optional import optional_module
-from crest.recordings.parquet_pages import room_of_pages
+from crest.recordings.parquet_pages import is_wanted, room_of_pages
 from crest.recordings.selection import ColumnSelection, Content, planned
 
 _ROWS = 2**16
@@ -88,7 +88,7 @@ def require_rows(
         raise ValueError(f"it is damaged: it tells of {rows} rows, and its parts of other numbers")
     wanted = set(columns)
     parts = (group.column(place) for group in groups for place in range(group.num_columns))
-    unpacked = sum(max(part.total_uncompressed_size, 0) for part in parts if part.path_in_schema in wanted)
+    unpacked = sum(max(part.total_uncompressed_size, 0) for part in parts if is_wanted(part, wanted))
     # The largest: what repeats a value is short in the file and long in memory, and a page may tell more than the index.
     require_room(
         {name: max(cell * rows * len(wanted), unpacked, room_of_pages(handle, about, wanted))}, largest

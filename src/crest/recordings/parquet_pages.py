@@ -8,12 +8,18 @@ from typing import Any
 
 _DEEPEST = 16
 """Structs and lists inside of each other: a page's header has three."""
-_LONGEST = 2**24
-"""Bytes of a text in a header: pyarrow takes no header that is longer."""
-_FLAGS, _WHOLE = {1, 2}, {4, 5, 6}
+_LONGEST = 2**16
+"""Bytes of a header. Those of real files have some tens, and with statistics of long texts some thousands."""
+_FLAGS, _WHOLE, _I32 = {1, 2}, {4, 5, 6}, 5
 _BYTE, _DOUBLE, _TEXT, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
 _UNPACKED, _PACKED = 2, 3
 """Numbers of the fields that hold a page's two sizes."""
+
+
+def is_wanted(part: Any, columns: Collection[str]) -> bool:
+    """Whether a part of a file, which may be one of a nested column, belongs to one of these columns."""
+    path = part.path_in_schema
+    return any(path == name or path.startswith(f"{name}.") for name in columns)
 
 
 def room_of_pages(handle: Any, metadata: Any, columns: Collection[str]) -> int:
@@ -29,43 +35,50 @@ def room_of_pages(handle: Any, metadata: Any, columns: Collection[str]) -> int:
         group = metadata.row_group(number)
         for place in range(group.num_columns):
             part = group.column(place)
-            name = part.path_in_schema
-            if name in columns or name.partition(".")[0] in columns:
+            # A part without values has no page, and its offsets mean nothing.
+            if part.num_values and is_wanted(part, columns):
+                name = part.path_in_schema
                 largest[name] = max(largest.get(name, 0), _largest_page(handle, part))
     return sum(largest.values())
 
 
 def _largest_page(handle: Any, part: Any) -> int:
     here = part.data_page_offset
-    if part.has_dictionary_page:
-        here = min(here, part.dictionary_page_offset)
+    # Some writers tell a dictionary at 0 where there is none.
+    if part.has_dictionary_page and 0 < part.dictionary_page_offset < here:
+        here = part.dictionary_page_offset
     largest, end = 0, here + part.total_compressed_size
     while here < end:
         handle.seek(here)
-        header = _Header(handle)
-        sizes = header.struct()
+        header = _Header(handle.read(min(_LONGEST, end - here)))
+        sizes = header.sizes()
         unpacked, packed = (sizes.get(field, -1) for field in (_UNPACKED, _PACKED))
         if unpacked < 0 or packed < 0:
             raise ValueError(f"it is damaged: its page at byte {here} tells no size")
         largest = max(largest, unpacked)
-        here += header.read + packed
+        here += header.place + packed
     return largest
 
 
 class _Header:
-    """Reads one struct from a file, byte by byte: nobody knows its length before."""
+    """The struct at the beginning of some bytes."""
 
-    def __init__(self, handle: Any) -> None:
-        self.handle, self.read = handle, 0
+    def __init__(self, code: bytes) -> None:
+        self.code, self.place = code, 0
 
-    def struct(self, depth: int = 0) -> dict[int, int]:
-        """The whole numbers among its fields."""
+    def sizes(self) -> dict[int, int]:
+        """The numbers of 32 bits among its own fields: those alone pyarrow takes for sizes."""
+        return self._struct(0)
+
+    def _struct(self, depth: int) -> dict[int, int]:
         found: dict[int, int] = {}
         field = 0
         while kind := self._byte():
             field = field + (kind >> 4) if kind >> 4 else _signed(self._number())
             value = self._value(kind & 15, depth + 1)
-            if value is not None:
+            if value is not None and kind & 15 == _I32:
+                if field in found:
+                    raise ValueError("it is damaged: the header of a page has a field twice")
                 found[field] = value
         return found
 
@@ -76,7 +89,7 @@ class _Header:
         if kind in _WHOLE:
             return _signed(self._number())
         if kind == _STRUCT:
-            self.struct(depth)
+            self._struct(depth)
         elif kind in (_LIST, _SET):
             head = self._byte()
             count = head >> 4 if head >> 4 < 15 else self._number()
@@ -108,16 +121,13 @@ class _Header:
         raise ValueError("it is damaged: the header of a page has a number without end")
 
     def _byte(self) -> int:
-        return int(self._skip(1)[0])
+        self._skip(1)
+        return self.code[self.place - 1]
 
-    def _skip(self, count: int) -> bytes:
-        if count > _LONGEST:
-            raise ValueError(f"it is damaged: the header of a page has a text of {count} bytes")
-        taken: bytes = self.handle.read(count)
-        if len(taken) < count:
-            raise ValueError("it is damaged: it ends within the header of a page")
-        self.read += count
-        return taken
+    def _skip(self, count: int) -> None:
+        self.place += count
+        if self.place > len(self.code):
+            raise ValueError("it is damaged: the header of a page has no end")
 
 
 def _signed(number: int) -> int:

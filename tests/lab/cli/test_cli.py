@@ -33,7 +33,7 @@ def test_help_answers_without_torch_and_numpy() -> None:
     [
         (("run", "mian"), "crest: NAMES must be one of field, teaser, main,"),
         (("run", "mian"), "all, got 'mian': did you mean 'main'?"),
-        (("run",), "NAMES must hold an experiment, all, or the .toml file of a study"),
+        (("run",), "NAMES must hold an experiment, paper, all, or the .toml file of a study"),
         (("run", "main", "--jobs", "0"), "crest: --jobs must be a whole number, 1 or more, got 0"),
         (
             ("run", "main", "--jobs", "2", "--cluster", "tcp://localhost:1"),

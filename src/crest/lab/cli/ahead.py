@@ -21,7 +21,8 @@ def compile_ahead(*dtypes: Literal["float32", "float64"]) -> None:
     import crest
     from crest.readouts.fast.kernels.residuals import residuals
 
-    for name in dtypes or ("float32",):
+    names = dtypes or ("float32",)
+    for name in names:
         with console.status(f"CREST's operators for {name}"), warnings.catch_warnings():
             # What it says on the way is what was asked for.
             warnings.simplefilter("ignore", UserWarning)
@@ -31,6 +32,7 @@ def compile_ahead(*dtypes: Literal["float32", "float64"]) -> None:
         raise RuntimeError(
             "no folder can be written to keep compiled operators; NUMBA_CACHE_DIR can name one, which must be set when crest runs too"
         )
+    console.print(f"CREST's operators for {', '.join(names)} are ready in {folder}", markup=False)
     console.print(
-        f"CREST's operators for {', '.join(dtypes or ('float32',))} are ready in {folder}", markup=False
+        "The user who runs crest must be able to write this folder, and another kind of CPU compiles again."
     )

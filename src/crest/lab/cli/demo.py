@@ -117,7 +117,7 @@ def _sentences(found: "Repaired", before: "Audit", after: "Audit") -> list[str]:
             if others
             else []
         ),
-        f"By the audits, the model follows the {before.verdict} before and the {after.verdict} after.",
+        f"Verdicts of the audit: {before.verdict} before, {after.verdict} after.",
         _ONE_CASE,
     ]
 

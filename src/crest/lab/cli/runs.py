@@ -91,7 +91,7 @@ def run_experiments(
     """
     if not names:
         raise ValueError(
-            "names must hold an experiment, all, or the .toml file of a study: `crest status` lists experiments"
+            "names must hold an experiment, paper, all, or the .toml file of a study: `crest status` lists experiments"
         )
     if cluster is not None and jobs is not None:
         raise ValueError("jobs must be left out with --cluster, which decides how many run at a time")

@@ -21,7 +21,7 @@ NOTHING = FirstScreen(
             mark="doubt",
             word="no finding yet",
             sentence="No run of this study has a record with errors and an exchange test, so there is nothing to compare.",
-            todo="Run the study with crest run.",
+            todo="Run the study with crest run. Records from before there was an exchange test are not run again: move them away first.",
         ),
     )
 )

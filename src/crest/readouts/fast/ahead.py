@@ -22,7 +22,8 @@ def warm_up(dtype: torch.dtype = torch.float32) -> None:
 
     if dtype is not torch.float32 and dtype is not torch.float64:
         raise ValueError(f"dtype must be torch.float32 or torch.float64, got {dtype!r:.80}")
-    features = torch.linspace(0, 1, 240, dtype=dtype).reshape(2, 40, 3).requires_grad_()
-    with backend("numba"), torch.enable_grad():
+    # Whatever torch is set to: the operators are for a CPU, and compiled with their gradients.
+    with backend("numba"), torch.inference_mode(False), torch.enable_grad():
+        features = torch.linspace(0, 1, 240, dtype=dtype, device="cpu").reshape(2, 40, 3).requires_grad_()
         # In training it also looks for a run-up.
         CrestReadout().train()(features).sum().backward()

@@ -52,10 +52,10 @@ def _compiled_anew(kernel: object) -> int:
 
 
 def _how_often(kernel: object) -> str:
-    # numba's name for the folder where it keeps a kernel; empty if it found none that can be written.
+    # numba's name for the folder where it keeps a kernel; None if it found none that can be written.
     if getattr(getattr(kernel, "stats", None), "cache_path", None) is None:
         return "in each process, since no folder can be written to keep the result (NUMBA_CACHE_DIR can name one)"
-    return "once, as the result is kept on disk"
+    return "once, as the result is kept on disk; crest.readouts.fast.warm_up() does it ahead"
 
 
 def _tell(kernel: object, dtype: torch.dtype) -> None:
@@ -63,6 +63,6 @@ def _tell(kernel: object, dtype: torch.dtype) -> None:
         _TOLD.add(dtype)
         warnings.warn(
             f"crest compiles its operators for {dtype}, which takes some 10 s, {_how_often(kernel)}. "
-            "`crest warm-up` does it ahead, crest.readouts.fast.backend('torch') does without",
+            "crest.readouts.fast.backend('torch') does without",
             stacklevel=1,
         )
