@@ -69,6 +69,11 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "kept = torch.where(valid.unsqueeze(-1), features.detach(), 0)",
         "kept = torch.where(valid.unsqueeze(-1), features.detach(), 1)",
     ): "padding has no share, whatever number stands there",
+    (
+        "background/periodic.py",
+        "progress = 1 - _loss(trial, before) / _loss(before, before).clamp(min=_TINY)",
+        "progress = 1 - _loss(trial, before) / _loss(before, before)",
+    ): "a fit without loss cannot get better: NaN ends the rounds, as no progress does",
 }
 
 Position = tuple[int, int]
