@@ -70,6 +70,11 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "kept = torch.where(valid.unsqueeze(-1), features.detach(), 1)",
     ): "padding has no share, whatever number stands there",
     (
+        "_cues/readers.py",
+        "width = torch.tensor(_WIDTHS, dtype=torch.float64).repeat(-(-_WAVES // len(_WIDTHS)))[:_WAVES]",
+        "width = torch.tensor(_WIDTHS, dtype=torch.float64).repeat(-(-_WAVES + len(_WIDTHS)))[:_WAVES]",
+    ): "more repetitions than are taken",
+    (
         "background/periodic.py",
         "progress = 1 - _loss(trial, before) / _loss(before, before).clamp(min=_TINY)",
         "progress = 1 - _loss(trial, before) / _loss(before, before)",

@@ -4,7 +4,14 @@ import pytest
 import torch
 
 from crest.readouts import READOUTS, CrestReadout, make_readout, signal_budget
-from crest.readouts.base import checked_inputs, equal_weights, masked_softmax, scaled_scores, weighted_sum
+from crest.readouts.base import (
+    checked_inputs,
+    equal_weights,
+    learned_vector,
+    masked_softmax,
+    scaled_scores,
+    weighted_sum,
+)
 from crest.readouts.fast import backend
 
 LEARNED = [name for name in READOUTS if [*make_readout(name, 4).parameters()]]
@@ -34,6 +41,13 @@ def test_no_step_has_no_weight() -> None:
 def test_scores_are_over_the_root_of_the_width() -> None:
     scores = scaled_scores(torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), torch.tensor([1.0, 0.0, 0.0, 1.0]))
     assert scores.tolist() == [[2.5]]
+
+
+def test_a_learned_vector_starts_with_unit_length_in_any_direction() -> None:
+    torch.manual_seed(1000)
+    made = torch.stack([learned_vector(400).detach() for _ in range(50)])
+    assert made.norm(dim=1).mean() == pytest.approx(1.0, abs=0.05)
+    assert made.mean().abs() < 0.002
 
 
 def test_padding_is_zeroed_whatever_it_holds() -> None:
