@@ -25,6 +25,7 @@ from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
 from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT
 from crest.lab.evidence.severe import SEVERE_EXPERIMENT
 from crest.lab.evidence.splitting import SPLITTING_EXPERIMENT
+from crest.lab.evidence.steady import STEADY_EXPERIMENT
 from crest.lab.evidence.teaser import TEASER_EXPERIMENT
 from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from crest.lab.evidence.vibration import VIBRATION_EXPERIMENT
@@ -56,6 +57,7 @@ CATALOG: dict[str, Experiment] = {
         CALIBRATION_EXPERIMENT,
         CONVERGENCE_EXPERIMENT,
         CONSTANTS_EXPERIMENT,
+        STEADY_EXPERIMENT,
     )
 }
 """Experiments by name, in the order of the page."""

@@ -60,7 +60,7 @@ class RunSpec:
         encoder_options: the encoder's own keyword arguments.
         readout: a key of `LAB_READOUTS`.
         readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes, and its budget may
-            be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them.
+            be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them; or "half signals".
         objective: a key of `OBJECTIVES`.
         objective_options: the objective's own keyword arguments.
         remedy: what helps beside the readout, a key of `RUN_REMEDIES`.
