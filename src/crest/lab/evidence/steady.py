@@ -2,28 +2,28 @@
 
 import dataclasses
 import statistics
-from typing import Any
+from typing import Any, TypeAlias
 
 from crest.lab.evidence.compare import by_seed, mean_error, percent
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.grouped import mean_series
-from crest.lab.evidence.remedy_runs import RemedyPlace
-from crest.lab.evidence.settings import DEVELOPMENT_SEED, HEADLINE_SYSTEMS, OF_HALF, OF_SIGNALS
+from crest.lab.evidence.names import ENCODER_NAMES, named
+from crest.lab.evidence.settings import DEVELOPMENT_SEED, HEADLINE_SYSTEMS, OF_HALF
 from crest.lab.evidence.shown import BEYOND, Chart, Claim, Comparison, Panel, Shown, Table
 from crest.lab.runs.record import Record
 from crest.lab.runs.spec import RunSpec
+from crest.lab.training import SCHEDULES
 
 _AS_IS = "as it is"
 _SETTINGS: dict[str, dict[str, Any]] = {
     _AS_IS: {},
-    "of the signals": OF_SIGNALS,
     "half of the signals'": OF_HALF,
     # The first batch sets the average, and no later one moves it to speak of.
     "of the first batch": {"config": {"momentum": 0.999999}},
     "weight 0.9 throughout": {"alpha": 0.9},
 }
-_POINTWISE = tuple(RemedyPlace(system=system, encoder="pointwise") for system in HEADLINE_SYSTEMS)
-_PLACES = (*_POINTWISE, *(RemedyPlace(system=system, encoder="gru") for system in HEADLINE_SYSTEMS))
+_PLACES = tuple((system, encoder) for encoder in ("pointwise", "gru") for system in HEADLINE_SYSTEMS)
+"""Systems and encoders."""
 _SEEDS = range(DEVELOPMENT_SEED + 10, DEVELOPMENT_SEED + 12)
 
 # The rule was named before the runs. our choice: docs/evidence/choices.md#steady-budget
@@ -39,15 +39,29 @@ _CLAIM = Claim(
 )
 
 
-def _run(place: RemedyPlace, setting: str, seed: int, *, longer: bool) -> RunSpec:
-    fields = {**place.fields, "readout": "crest", "readout_options": _SETTINGS[setting], "seed": seed}
-    if longer:
-        schedule = fields["schedule"]
-        return RunSpec(**fields | {"schedule": dataclasses.replace(schedule, epochs=2 * schedule.epochs)})
-    return RunSpec(**fields, measures=("exchange",))
+_Place: TypeAlias = tuple[str, str]
 
 
-def _records(found: Found, place: RemedyPlace, setting: str, *, longer: bool = False) -> list[Record]:
+def _words(place: _Place) -> str:
+    system, encoder = place
+    return f"{named(system)}, {ENCODER_NAMES[encoder]}"
+
+
+def _run(place: _Place, setting: str, seed: int, *, longer: bool) -> RunSpec:
+    system, encoder = place
+    schedule = SCHEDULES[encoder]
+    return RunSpec(
+        system=system,
+        encoder=encoder,
+        readout="crest",
+        readout_options=_SETTINGS[setting],
+        seed=seed,
+        schedule=dataclasses.replace(schedule, epochs=2 * schedule.epochs) if longer else schedule,
+        measures=() if longer else ("exchange",),
+    )
+
+
+def _records(found: Found, place: _Place, setting: str, *, longer: bool = False) -> list[Record]:
     """The records of a setting by seed; none before all are there."""
     specs = [_run(place, setting, seed, longer=longer) for seed in _SEEDS]
     # A trial has other sizes and schedules than were declared here.
@@ -77,20 +91,21 @@ class _Setting:
 
 def _came(found: Found, name: str) -> _Setting | None:
     """What came of a setting; None before all of its runs and those of CREST as it is are there."""
-    ratios, means, longer, beside = [], [], [], []
+    ratios, pointwise, longer, beside = [], [], [], []
     for place in _PLACES:
         own, usual = _records(found, place, _AS_IS), _records(found, place, name)
         twice = _records(found, place, name, longer=True)
         if not (own and usual and twice):
             return None
         ratios += [b.score.id / a.score.id for a, b in zip(own, usual, strict=True)]
-        means.append(mean_error(usual, "id") / mean_error(own, "id") - 1)
+        if place[1] == "pointwise":
+            pointwise.append(mean_error(usual, "id") / mean_error(own, "id") - 1)
         longer.append(mean_error(twice, "id") / mean_error(usual, "id") - 1)
         beside += [1 - one.spectral.transient for one in usual if one.spectral is not None]
     return _Setting(
         name=name,
         change=statistics.geometric_mean(ratios) - 1,
-        pointwise=max(means[: len(_POINTWISE)]),
+        pointwise=max(pointwise),
         longer=tuple(longer),
         beside=statistics.fmean(beside),
     )
@@ -133,7 +148,7 @@ def _row(found: Found, name: str, came: _Setting | None) -> tuple[str, ...]:
     )
 
 
-def _panel(found: Found, place: RemedyPlace) -> Panel | None:
+def _panel(found: Found, place: _Place) -> Panel | None:
     usual, twice = (
         {
             name: list(by_seed(records, "id").values())
@@ -147,7 +162,7 @@ def _panel(found: Found, place: RemedyPlace) -> Panel | None:
         for name, errors, look in (("usual schedule", usual, "id"), ("twice the epochs", twice, "ood"))
         if errors
     )
-    return Panel(title=place.name, x_label="", y_label="ID error", series=series) if series else None
+    return Panel(title=_words(place), x_label="", y_label="ID error", series=series) if series else None
 
 
 def _show(found: Found) -> Shown:
@@ -155,14 +170,22 @@ def _show(found: Found) -> Shown:
     words = f"development seeds {_SEEDS[0]} to {_SEEDS[-1]}"
     table = Table(
         name="steady",
-        caption=f"Mean ID errors on {words}, 512 training trajectories: usual schedule / twice the epochs. Against: the geometric mean "
+        caption=f"Mean ID errors on {words}: usual schedule / twice the epochs. Against: the geometric mean "
         "over places and seeds against CREST as it is. Longer: what twice the epochs change, where that is furthest. Beside the "
         "transient: the share of the prediction that does not follow it, spectra exchanged. No OOD error is used.",
-        header=("budget", *(f"ID, {place.name}" for place in _PLACES), "against", "longer", "beside the transient"),
+        header=(
+            "budget",
+            *(f"ID, {_words(place)}" for place in _PLACES),
+            "against",
+            "longer",
+            "beside the transient",
+        ),
         rows=tuple(_row(found, name, came) for name, came in settings.items()),
     )
     panels = tuple(panel for place in _PLACES if (panel := _panel(found, place)) is not None)
-    chart = Chart(name="steady", caption=f"ID errors by where the budget comes from, on {words}.", panels=panels)
+    chart = Chart(
+        name="steady", caption=f"ID errors by where the budget comes from, on {words}.", panels=panels
+    )
     return Shown(tables=(table,), charts=(chart,) if panels else (), claims=(_judged(settings),))
 
 
