@@ -276,7 +276,6 @@ def valid(folder: Path) -> dict[str, dict[str, Any]]:
         "signal_budget": {"signals": series(), "mask": mask(), "config": crest.CrestConfig()},
         "backend": {"name": "auto"},
         "serves": {"features": series()},
-        "eager": {"features": series()},
         "slot_for": {
             "layer": nn.AdaptiveAvgPool1d(1), "path": "2", "readout": crest.MeanReadout(), "layout": "channels_first",
             "keepdim": True, "argument": "path",

@@ -23,7 +23,7 @@ from crest.background.transience import (
     transience_profile,
     unit_of_reach,
 )
-from crest.readouts.fast import eager
+from crest.readouts.fast.backends import eager
 
 # Features that go through all passes together: what lies between two passes then stays in the cache of one core.
 # our choice: docs/evidence/choices.md#parts-of-a-batch

@@ -5,6 +5,6 @@ exported graphs, they are plain torch. Both give the same steps and values, up t
 """
 
 from crest.readouts.fast.ahead import warm_up
-from crest.readouts.fast.backends import LARGEST_SIGMA, backend, chosen_backend, eager, serves
+from crest.readouts.fast.backends import LARGEST_SIGMA, backend, chosen_backend, serves
 
-__all__ = ["LARGEST_SIGMA", "backend", "chosen_backend", "eager", "serves", "warm_up"]
+__all__ = ["LARGEST_SIGMA", "backend", "chosen_backend", "serves", "warm_up"]
