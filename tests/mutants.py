@@ -133,7 +133,11 @@ class Change:
         """The mutant; None if nothing is changed or Python cannot read it."""
         code = (SOURCE / self.module).read_text()
         if self.left_out is None:
-            mutated = mutate_code(code, operators()[self.operator], self.occurrence)
+            try:
+                mutated = mutate_code(code, operators()[self.operator], self.occurrence)
+            # cosmic-ray has no exception to put in the place of one with a dotted name.
+            except AttributeError:
+                return None
         else:
             whole, (first, last) = code.encode(), self.left_out
             mutated = (whole[:first] + whole[last:]).decode()
