@@ -70,6 +70,12 @@ def test_words_that_nobody_asked_for_are_in_nobodys_way(tmp_path: Path) -> None:
     assert (found.sample_rate, found.samples.tolist()) == (2.0, [[1], [2]])
     with pytest.raises(ValueError, match=r"line 2, column 1 is no number: 'cold'; columns=\['x'\] takes"):
         read_signal(tmp_path / "a.csv")
+    # Without a name for the time, the first column is looked at too: here words, there times.
+    (tmp_path / "b.csv").write_text("note,x\ncold,1\nwarm,2\n")
+    found = read_signal(tmp_path / "b.csv", columns=["x"])
+    assert (found.sample_rate, found.samples.tolist()) == (None, [[1], [2]])
+    (tmp_path / "c.csv").write_text("n,x\n" + "".join(f"{n / 4},{n * n % 7}\n" for n in range(60)))
+    assert read_signal(tmp_path / "c.csv", columns=["x"]).sample_rate == 4.0
 
 
 @pytest.mark.parametrize(

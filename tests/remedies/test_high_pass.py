@@ -85,6 +85,7 @@ def test_one_step_has_nothing_transient() -> None:
 
 def test_it_says_what_it_is() -> None:
     assert repr(crest.HighPass("level")) == "HighPass('level')"
+    assert "sigma=20.0" in repr(crest.HighPass(sigma=20.0))
     assert repr(crest.HighPass(sigma=3.0, channels_first=True)) == (
         "HighPass('slow', sigma=3.0, channels_first=True)"
     )
