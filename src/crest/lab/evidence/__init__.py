@@ -18,6 +18,7 @@ from crest.lab.evidence.dynamics import DYNAMICS_EXPERIMENT
 from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.field import FIELD_EXPERIMENT
 from crest.lab.evidence.isolation import ISOLATION_EXPERIMENT
+from crest.lab.evidence.longer import LONGER_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.nearest import NEAREST_EXPERIMENT
 from crest.lab.evidence.readouts import READOUTS_EXPERIMENT
@@ -58,6 +59,7 @@ CATALOG: dict[str, Experiment] = {
         CONVERGENCE_EXPERIMENT,
         CONSTANTS_EXPERIMENT,
         STEADY_EXPERIMENT,
+        LONGER_EXPERIMENT,
     )
 }
 """Experiments by name, in the order of the page."""
