@@ -95,6 +95,16 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         'whole = isinstance(sampler, SequentialSampler) and not getattr(batches, "drop_last", True)',
     ): "whatever has a batch sampler of torch's says whether it drops the last",
     ("_audit/tied.py", "*,", "/,"): "its callers name what stands behind it",
+    (
+        "probes/foreign.py",
+        "return found[0] if len(found) == 1 else dict(zip(names, found, strict=True))",
+        "return found[0] if len(found) == 1 else dict(zip(names, found, strict=False))",
+    ): "a session has as many results as names of them",
+    (
+        "recordings/table.py",
+        "Row(n, dict(zip(columns, cells, strict=True))) for n, cells in enumerate(zip(*texts, strict=True), 1)",
+        "Row(n, dict(zip(columns, cells, strict=True))) for n, cells in enumerate(zip(*texts, strict=False), 1)",
+    ): "the columns of a Parquet file are of one length",
 }
 
 Position = tuple[int, int]
