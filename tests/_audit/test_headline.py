@@ -53,3 +53,5 @@ def test_nothing_measured_and_nothing_declared() -> None:
         "background", dataclasses.replace(exchange, together=None)
     )
     assert "no verdict" in headline("unclear", dataclasses.replace(exchange, invariant=()))
+    alone = dataclasses.replace(exchange, invariant=("offset",))
+    assert headline("background", alone).endswith("(limit 0.4).")

@@ -36,6 +36,12 @@ def test_before_and_after_stand_side_by_side(tmp_path: Path) -> None:
     assert "http://" not in text.partition("<script>")[0]
 
 
+def test_time_is_in_seconds_where_the_rate_is_known(tmp_path: Path) -> None:
+    found = of_knocks(0.8)
+    assert '"per":""' in found.to_html(tmp_path / "steps.html").read_text()
+    assert '"per":"s"' in found.named(sample_rate=40.0).to_html(tmp_path / "seconds.html").read_text()
+
+
 @pytest.mark.parametrize("name", ["plain", "audit.pdf"])
 def test_a_page_has_its_ending(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match=rf"^path must end in .html, got '.*{name}'"):

@@ -51,6 +51,18 @@ def test_errors_by_hand_in_evaluation_mode_for_both_orders_of_axes() -> None:
         assert model.training
 
 
+def test_several_labels_have_the_threshold_that_all_predictions_tell() -> None:
+    """Two small logits look like probabilities; that they are none is known from the others."""
+    x, y = torch.tensor([0.2, 0.3, 9.0])[:, None, None].expand(3, 30, 2), torch.ones(3, 2)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(60, 2))
+    with torch.no_grad():
+        model[1].weight.fill_(1 / 60)
+        model[1].bias.zero_()
+    one = yardstick(x, y)
+    few = torch.full((2, 2), 0.2)
+    assert (float(one.error(few, y[:2])), float(one.settled(model).error(few, y[:2]))) == (1.0, 0.0)
+
+
 def test_the_exchange_test_is_that_of_the_library() -> None:
     x, y = torch.randn(20, 30, 2) + torch.randn(20, 1, 1), torch.randn(20)
     found = yardstick(x, y).tested(Reads())

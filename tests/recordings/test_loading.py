@@ -10,6 +10,8 @@ import torch
 
 import crest
 from crest.recordings import load_recordings
+from crest.recordings.loading import gathered_recordings, padded
+from crest.recordings.options import RecordingOptions
 from places import ROOT
 from recordings_made import load, table
 
@@ -26,6 +28,18 @@ def test_windows_lie_at_their_samples(three: Path) -> None:
     assert data.proxy.tolist() == [7, 7, 7, 8, 8, 8, 9]
     assert data.extra["condition"].tolist() == ["slow"] * 3 + ["fast"] * 3 + ["slow"]
     assert (data.sample_rate, data.channels) == (10, ("a",))
+
+
+def test_padded_recordings_are_one_window_each(tmp_path: Path) -> None:
+    for place, length in enumerate((4, 6)):
+        np.save(tmp_path / f"{place}.npy", np.arange(1.0, length + 1))
+    (tmp_path / "table.csv").write_text("file,label\n0.npy,1\n1.npy,2\n")
+    found = padded(gathered_recordings(tmp_path / "table.csv", None, RecordingOptions(window=2)))
+    assert (found.options.window, found.options.hop) == (6, 6)
+    assert [one.signal.samples[:, 0].tolist() for one in found.recordings] == [
+        [1, 2, 3, 4, 0, 0],
+        [1, 2, 3, 4, 5, 6],
+    ]
 
 
 def test_optional_columns_may_be_left_out(three: Path) -> None:

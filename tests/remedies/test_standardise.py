@@ -123,3 +123,11 @@ def test_onnxruntime_agrees(tmp_path: Path) -> None:
         x, mask = signals(batch, steps), ragged(batch, steps)
         (out,) = session.run(None, {"x": x.numpy(), "mask": mask.numpy()})
         torch.testing.assert_close(torch.from_numpy(out), layer(x, mask), rtol=0, atol=1e-5)
+
+
+def test_what_is_not_finite_is_refused_unless_asked_otherwise() -> None:
+    x = torch.randn(2, 100, 1)
+    x[1, 3] = torch.nan
+    with pytest.raises(ValueError, match="row 1, step 3, channel 0"):
+        Standardise()(x)
+    assert Standardise(validate=False)(x)[0].isfinite().all()
