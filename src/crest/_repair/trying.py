@@ -110,6 +110,7 @@ def in_numbers(one: TriedModel) -> str:
 
 
 def _time_left(seconds: float, done: int, wanted: int) -> str:
+    """In words, from the mean so far: side by side it starts too high, as what takes longest begins."""
     if done == wanted:
         return ""
     left = seconds / done * (wanted - done)
@@ -153,7 +154,7 @@ def _beginning(remedy: Remedy) -> str:
 
 
 def _takes_long(remedy: Remedy) -> bool:
-    """Whether a training with it takes about twice as long as one without, by `crest bench repair`."""
+    """Whether a training with it takes about twice as long as one without, in the small network of `crest bench repair`."""
     return remedy.pooling == "trained" or (remedy.change is not None and "tones" in remedy.against)
 
 

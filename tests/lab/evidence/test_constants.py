@@ -94,7 +94,7 @@ def test_places_count_alike_whatever_their_errors() -> None:
     there = shown(CONSTANTS_EXPERIMENT, rule)
     assert there.claims[0].measured.startswith("none; ")
     table = there.tables[0]
-    changes = dict(zip(column(table, "budget"), column(table, "against"), strict=True))
+    changes = dict(zip(column(table, "setting"), column(table, "against"), strict=True))
     assert changes["of the signals"] == "+0.0 %"
 
 

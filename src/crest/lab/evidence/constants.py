@@ -4,7 +4,6 @@ import dataclasses
 import statistics
 from typing import Any
 
-from crest.lab.encoders import ENCODERS
 from crest.lab.evidence.compare import by_seed, mean_error, percent
 from crest.lab.evidence.experiment import Experiment, Found
 from crest.lab.evidence.grouped import mean_series
@@ -41,12 +40,6 @@ _SHARE = 0.02
 """So much may the share that does not follow the transient rise for it."""
 
 
-def _options(place: RemedyPlace, setting: str) -> dict[str, Any]:
-    """A setting's options; CREST's constants count steps of the signals, whatever the encoder's stride."""
-    stride = ENCODERS[place.encoder].stride
-    return {**_SETTINGS[setting], **({"stride": stride} if stride > 1 else {})}
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Round:
     """Some settings on some development seeds, and what is claimed of them."""
@@ -63,7 +56,11 @@ class _Round:
     def runs(self) -> tuple[RunSpec, ...]:
         return tuple(
             RunSpec(
-                **{**place.fields, "readout": "crest", "readout_options": _options(place, name)},
+                **{
+                    **place.fields,
+                    "readout": "crest",
+                    "readout_options": place.crest_options(**_SETTINGS[name]),
+                },
                 seed=seed,
                 measures=("exchange",),
             )
@@ -114,7 +111,9 @@ _ROUNDS = (_FIRST, _AGAIN, _OF_WEIGHT)
 
 
 def _records(found: Found, place: RemedyPlace, setting: str) -> list[Record]:
-    return found.of(system=place.system, encoder=place.encoder, readout_options=_options(place, setting))
+    return found.of(
+        system=place.system, encoder=place.encoder, readout_options=place.crest_options(**_SETTINGS[setting])
+    )
 
 
 def _change(found: Found, of: _Round, setting: str) -> float | None:
@@ -192,7 +191,7 @@ def _table(found: Found, of: _Round) -> Table:
         caption=f"ID errors on development seeds {of.words}, 512 training trajectories; no OOD error is used. {of.known}Against: the "
         "geometric mean over places and seeds against CREST as it is (pooled, between 0.02 and 0.3). Beside the transient: the share of "
         "the prediction that does not follow it, spectra exchanged.",
-        header=("budget", *(f"ID, {place.name}" for place in of.places), "against", "beside the transient"),
+        header=("setting", *(f"ID, {place.name}" for place in of.places), "against", "beside the transient"),
         rows=tuple(_row(found, of, setting) for setting in of.settings),
     )
 
@@ -212,7 +211,7 @@ def _panel(found: Found, of: _Round, place: RemedyPlace) -> Panel | None:
 
 def _chart(found: Found, of: _Round) -> Chart | None:
     panels = tuple(panel for place in of.places if (panel := _panel(found, of, place)) is not None)
-    caption = f"ID errors by where the budget comes from, on development seeds {of.words}."
+    caption = f"ID errors by setting, on development seeds {of.words}."
     return Chart(name=of.name, caption=caption, panels=panels) if panels else None
 
 

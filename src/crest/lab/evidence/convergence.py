@@ -1,6 +1,5 @@
 """Are the schedules long enough? Errors over training, on a development seed."""
 
-import dataclasses
 import statistics
 from typing import Any
 
@@ -23,7 +22,7 @@ _SIGNALS_CLAIM = Claim(
 )
 _GRU_CLAIM = Claim(
     text="Attention (MLP) and CREST behind a GRU have converged at the end of the schedule",
-    paper="trained to convergence",
+    paper=BEYOND,
 )
 _LAST = 0.1
 """Share of the schedule over which the ID error should hardly fall any more."""
@@ -68,8 +67,8 @@ def _usual(found: Found) -> list[Record]:
 def _longer(found: Found, record: Record) -> Record | None:
     """The same run with twice as many epochs, if there is one."""
     spec = record.spec
-    schedule = dataclasses.replace(spec.training, epochs=2 * spec.training.epochs)
-    runs = found.of(system=spec.system, encoder=spec.encoder, readout=spec.readout, schedule=schedule)
+    doubled = {"schedule": spec.training.times(2)}
+    runs = found.of(system=spec.system, encoder=spec.encoder, readout=spec.readout, **doubled)
     return runs[0] if runs else None
 
 
@@ -132,9 +131,7 @@ def _show(found: Found) -> Shown:
 
 def _times(factor: int, encoder: str = "pointwise") -> dict[str, Any]:
     """So many times the epochs of an encoder's schedule, looked at as often."""
-    usual = SCHEDULES[encoder]
-    longer = dataclasses.replace(usual, epochs=factor * usual.epochs)
-    return {"encoder": encoder, "schedule": longer, "observe_every": 4 * factor}
+    return {"encoder": encoder, "schedule": SCHEDULES[encoder].times(factor), "observe_every": 4 * factor}
 
 
 _LONGER = _times(2)

@@ -1,4 +1,4 @@
-"""Behind a GRU that is trained four times as long: there CREST has nearly learnt, too, as after 40 epochs it has not."""
+"""CREST, attention and the baselines behind a GRU with four times the epochs: after the usual 40 CREST is far from what it can learn."""
 
 import dataclasses
 from typing import Any
@@ -6,16 +6,17 @@ from typing import Any
 from crest.lab.evidence.baselines import RECURRENT_CLAIM, recurrent_claim, recurrent_groups
 from crest.lab.evidence.compare import Contest, contest, percent
 from crest.lab.evidence.experiment import Experiment, Found
-from crest.lab.evidence.grouped import RECORD_COLUMNS, error_chart, grouped_table
+from crest.lab.evidence.grouped import Words, error_chart, grouped_table
 from crest.lab.evidence.names import named
 from crest.lab.evidence.settings import FORMS, HEADLINE_SYSTEMS, THREE
 from crest.lab.evidence.shown import BEYOND, Claim, Shown
 from crest.lab.runs.grid import grid
+from crest.lab.runs.record import Record
 from crest.lab.training import SCHEDULES
 
 # Of 40, 80 and 160 epochs the lowest ID errors on development seed 1000. our choice: docs/evidence/choices.md#schedules
 _TIMES = 4
-_SCHEDULE = dataclasses.replace(SCHEDULES["gru"], epochs=_TIMES * SCHEDULES["gru"].epochs)
+_SCHEDULE = SCHEDULES["gru"].times(_TIMES)
 _LONGER: dict[str, Any] = {"encoder": "gru", "schedule": _SCHEDULE}
 _RUNS = {
     "gear": (
@@ -24,41 +25,39 @@ _RUNS = {
     ),
     "impact": grid([_LONGER], seed=THREE, system="impact", readout=FORMS),
 }
-_WORSE = 0.10
-"""So much worse than attention may CREST be."""
+_ABOVE = 0.10
+"""So far above attention's may CREST's OOD error be."""
 _ENDING = ", after four times the epochs"
 
 
-def _duel(found: Found, system: str) -> Contest | None:
-    return contest(found.part(_RUNS[system]))
-
-
-def _attention_claim(found: Found, system: str) -> Claim:
+def _attention_claim(system: str, duel: Contest | None) -> Claim:
     claim = Claim(
-        text=f"With a GRU on {named(system)}, CREST is no worse than attention{_ENDING}", paper=BEYOND
+        text=f"With a GRU on {named(system)}, CREST is at most {_ABOVE:.0%} above attention{_ENDING}",
+        paper=BEYOND,
     )
-    duel = _duel(found, system)
     if duel is None:
         return claim
     return claim.judged(
         f"{percent(duel.ood.change, 1)} against {named(duel.form)}, lower on {duel.ood.lower} of {duel.ood.seeds} seeds; ID error "
         f"{percent(duel.id_ratio - 1, 1)}",
-        holds=duel.ood.change <= _WORSE,
+        holds=duel.ood.change <= _ABOVE,
         partly=False,
-        bar=f"the mean OOD error is at most {_WORSE:.0%} above that of the attention with the lower ID error",
-        test=duel.ood,
+        bar=f"the mean OOD error is at most {_ABOVE:.0%} above that of the attention with the lower ID error",
+        seeds=duel.ood.seeds,
     )
 
 
 def _show(found: Found) -> Shown:
-    groups = {
+    groups: dict[Words, list[Record]] = {
         (system, name): records
         for system in HEADLINE_SYSTEMS
         for name, records in recurrent_groups(found.part(_RUNS[system])).items()
         if records
     }
-    duels = {system: _duel(found, system) for system in HEADLINE_SYSTEMS}
-    caption = f"Errors behind a GRU with {_SCHEDULE.epochs} epochs in the place of {SCHEDULES['gru'].epochs}, for every readout."
+    duels = {system: contest(found.part(_RUNS[system])) for system in HEADLINE_SYSTEMS}
+    caption = (
+        f"Errors behind a GRU with {_SCHEDULE.epochs} epochs; elsewhere it has {SCHEDULES['gru'].epochs}."
+    )
     table = grouped_table(
         "longer",
         f"{caption} * the stronger form of attention.",
@@ -74,15 +73,15 @@ def _show(found: Found) -> Shown:
         charts=(error_chart("longer", caption, groups),) if groups else (),
         claims=(
             recurrent_claim(against_three, found.part(_RUNS["gear"]), {}),
-            *(_attention_claim(found, system) for system in HEADLINE_SYSTEMS),
+            *(_attention_claim(system, duel) for system, duel in duels.items()),
         ),
     )
 
 
 LONGER_EXPERIMENT = Experiment(
     name="longer",
-    evidence="Stronger baselines, trained for longer",
-    summary="Is CREST behind a GRU still below the baselines, and attention, once both have learnt?",
+    evidence="docs/evidence/choices.md, schedules",
+    summary="Behind a GRU with 160 epochs, is CREST below the baselines and near attention?",
     show=_show,
     runs=tuple(spec for runs in _RUNS.values() for spec in runs),
 )

@@ -24,6 +24,16 @@ _SHARES = {SIGNALS_BUDGET: 1.0, HALF_BUDGET: 0.5}
 _ANY_BUDGET = 0.1
 
 
+def share_of_signals(options: Mapping[str, Any]) -> float:
+    """How much of the signals' budget these options ask for.
+
+    Example:
+        >>> share_of_signals({"budget": HALF_BUDGET})
+        0.5
+    """
+    return _SHARES[options["budget"]]
+
+
 def asks_for_signals(options: Mapping[str, Any]) -> bool:
     """Whether these options of a readout ask for the budget of the training signals, or for half of it."""
     budget = options.get("budget")
@@ -49,7 +59,7 @@ def built_options(options: Mapping[str, Any], budget: float | None = None) -> di
 
     Args:
         options: as a spec has them.
-        budget: that of the training signals, for options that ask for it.
+        budget: for options that ask for that of the training signals, or for half of it: what came of them.
 
     Example:
         >>> built_options({"budget": SIGNALS_BUDGET, "split": True}, 0.1)
@@ -63,7 +73,7 @@ def built_options(options: Mapping[str, Any], budget: float | None = None) -> di
             raise ValueError(
                 f"budget must be given as a number, as found on the training signals, for budget={options['budget']!r}"
             )
-        built["budget"] = _SHARES[options["budget"]] * budget
+        built["budget"] = budget
     return built
 
 
