@@ -170,7 +170,7 @@ def _show(found: Found) -> Shown:
         "over places and seeds against CREST as it is. Longer: what twice the epochs change, where that is furthest. Beside the "
         "transient: the share of the prediction that does not follow it, spectra exchanged. No OOD error is used.",
         header=(
-            "budget",
+            "setting",
             *(f"ID, {place.name}" for place in _PLACES),
             "against",
             "longer",
