@@ -44,6 +44,15 @@ class Schedule:
         require_fields(self, "be positive", "learning_rate", "clip")
         require_fields(self, "be 0 or more", "weight_decay")
 
+    def times(self, factor: int) -> "Schedule":
+        """The same with so many times the epochs.
+
+        Example:
+            >>> Schedule(epochs=40).times(4).epochs
+            160
+        """
+        return dataclasses.replace(self, epochs=factor * self.epochs)
+
 
 SCHEDULES = {  # our choice: docs/evidence/choices.md#schedules
     "pointwise": Schedule(epochs=60, learning_rate=1e-2),

@@ -39,6 +39,7 @@ def path(tmp_path: Path) -> Path:
         *({"encoder": name} for name in ENCODERS),
         {"readout_options": {"budget": 0.25, "config": {"sigma": 4.0}}},
         {"readout_options": {"budget": "signals", "config": {"sigma": 4.0}}},
+        {"readout_options": {"budget": "half signals"}},
         {"encoder_options": {"width": 8}, "readout": "attention"},
     ],
     ids=str,
@@ -49,6 +50,7 @@ def test_the_same_predictions_come_back_to_the_bit(path: Path, changes: dict[str
     restored, again = load_checkpoint(path)
     assert again == spec
     assert not any(part.training for part in restored.modules())
+    assert getattr(restored.readout, "budget", None) == getattr(model.readout, "budget", None)
     assert torch.equal(predict(restored, toy(9, seed=4)), predict(model, toy(9, seed=4)))
     assert restored.state_dict().keys() == model.state_dict().keys()
     for name, value in restored.state_dict().items():

@@ -297,6 +297,8 @@ def test_a_budget_of_the_signals_is_that_of_what_the_encoder_gets() -> None:
     assert plain.model_for(training).readout.budget != made.readout.budget
     narrow = {"budget": "signals", "config": {"epsilon_max": 0.03}}
     assert spec(readout_options=narrow).model_for(training).readout.budget == pytest.approx(0.03)
+    half = spec(readout_options={"budget": "half signals"}).model_for(training)
+    assert half.readout.budget == plain.model_for(training).readout.budget / 2
 
 
 def test_a_budget_of_the_signals_needs_them() -> None:

@@ -21,7 +21,7 @@ ExperimentName = Literal[
     "field",
     "teaser", "main", "cross", "dynamics", "isolation", "budget", "direction", "adaptive", "readouts", "baselines",
     "deletion", "theory", "splitting", "cwru", "regimes", "severe", "nearest", "remedies", "audit", "vibration", "calibration",
-    "convergence", "constants", "paper", "all",
+    "convergence", "constants", "steady", "longer", "paper", "all",
 ]  # fmt: skip
 """What the Tab key offers: the names of the catalog, which would take seconds to load."""
 ELSEWHERE = (

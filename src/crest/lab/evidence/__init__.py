@@ -18,6 +18,7 @@ from crest.lab.evidence.dynamics import DYNAMICS_EXPERIMENT
 from crest.lab.evidence.experiment import Experiment
 from crest.lab.evidence.field import FIELD_EXPERIMENT
 from crest.lab.evidence.isolation import ISOLATION_EXPERIMENT
+from crest.lab.evidence.longer import LONGER_EXPERIMENT
 from crest.lab.evidence.main import MAIN_EXPERIMENT
 from crest.lab.evidence.nearest import NEAREST_EXPERIMENT
 from crest.lab.evidence.readouts import READOUTS_EXPERIMENT
@@ -25,6 +26,7 @@ from crest.lab.evidence.regimes import REGIMES_EXPERIMENT
 from crest.lab.evidence.remedies import REMEDIES_EXPERIMENT
 from crest.lab.evidence.severe import SEVERE_EXPERIMENT
 from crest.lab.evidence.splitting import SPLITTING_EXPERIMENT
+from crest.lab.evidence.steady import STEADY_EXPERIMENT
 from crest.lab.evidence.teaser import TEASER_EXPERIMENT
 from crest.lab.evidence.theory import THEORY_EXPERIMENT
 from crest.lab.evidence.vibration import VIBRATION_EXPERIMENT
@@ -56,6 +58,8 @@ CATALOG: dict[str, Experiment] = {
         CALIBRATION_EXPERIMENT,
         CONVERGENCE_EXPERIMENT,
         CONSTANTS_EXPERIMENT,
+        STEADY_EXPERIMENT,
+        LONGER_EXPERIMENT,
     )
 }
 """Experiments by name, in the order of the page."""

@@ -23,7 +23,7 @@ from crest.lab.runs.grid import grid
 from crest.lab.runs.record import Record
 from crest.lab.systems import GearSystem, ImpactSystem
 
-_CLAIM = Claim(
+RECURRENT_CLAIM = Claim(
     text="With a GRU on SG-Drive, CREST is well below last state, ERM and group DRO",
     paper="0.96 against about 1.46, −34 %",
 )
@@ -103,11 +103,11 @@ def recurrent_groups(found: Found) -> dict[str, list[Record]]:
 def recurrent_claims(found: Found) -> tuple[Claim, ...]:
     """CREST against last state, ERM and group DRO with a GRU: as it is, and with the budget of the signals; then these three alone."""
     of_signals = dataclasses.replace(
-        _CLAIM, text=f"{_CLAIM.text}, with the budget of the signals", paper=BEYOND
+        RECURRENT_CLAIM, text=f"{RECURRENT_CLAIM.text}, with the budget of the signals", paper=BEYOND
     )
     return (
-        _recurrent_claim(_CLAIM, found, {}),
-        _recurrent_claim(of_signals, found, OF_SIGNALS),
+        recurrent_claim(RECURRENT_CLAIM, found, {}),
+        recurrent_claim(of_signals, found, OF_SIGNALS),
         _guess_claim(found),
         _group_claim(found),
     )
@@ -148,7 +148,8 @@ def _group_claim(found: Found) -> Claim:
     )
 
 
-def _recurrent_claim(claim: Claim, found: Found, options: dict[str, Any]) -> Claim:
+def recurrent_claim(claim: Claim, found: Found, options: dict[str, Any]) -> Claim:
+    """CREST with these options against last state, ERM and group DRO."""
     form = stronger_attention(found)
     there = found.complete(readout="crest", readout_options=options) and all(
         found.complete(readout=readout) for readout in (*ATTENTION, "last", "mean")

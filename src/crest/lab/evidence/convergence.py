@@ -1,7 +1,7 @@
 """Are the schedules long enough? Errors over training, on a development seed."""
 
-import dataclasses
 import statistics
+from typing import Any
 
 from crest.lab.evidence.compare import percent
 from crest.lab.evidence.experiment import Experiment, Found
@@ -18,6 +18,10 @@ _CLAIM = Claim(
 )
 _SIGNALS_CLAIM = Claim(
     text="CREST with the budget of the signals has converged at the end of the schedule",
+    paper=BEYOND,
+)
+_GRU_CLAIM = Claim(
+    text="Attention (MLP) and CREST behind a GRU have converged at the end of the schedule",
     paper=BEYOND,
 )
 _LAST = 0.1
@@ -63,8 +67,8 @@ def _usual(found: Found) -> list[Record]:
 def _longer(found: Found, record: Record) -> Record | None:
     """The same run with twice as many epochs, if there is one."""
     spec = record.spec
-    schedule = dataclasses.replace(spec.training, epochs=2 * spec.training.epochs)
-    runs = found.of(system=spec.system, encoder=spec.encoder, readout=spec.readout, schedule=schedule)
+    doubled = {"schedule": spec.training.times(2)}
+    runs = found.of(system=spec.system, encoder=spec.encoder, readout=spec.readout, **doubled)
     return runs[0] if runs else None
 
 
@@ -120,23 +124,30 @@ def _show(found: Found) -> Shown:
         rows=rows,
     )
     chart = Chart(name="convergence", caption="Errors over training; ID solid, OOD dashed.", panels=panels)
-    claims = _judged(_CLAIM, found.part(_RUNS)), _judged(_SIGNALS_CLAIM, found.part(_SIGNALS_RUNS))
+    parts = ((_CLAIM, _RUNS), (_SIGNALS_CLAIM, _SIGNALS_RUNS), (_GRU_CLAIM, _GRU_RUNS))
+    claims = tuple(_judged(claim, found.part(runs)) for claim, runs in parts)
     return Shown(tables=(table,), charts=(chart,) if panels else (), claims=claims)
 
 
-_USUAL = SCHEDULES["pointwise"]
-_LONGER = {"schedule": dataclasses.replace(_USUAL, epochs=2 * _USUAL.epochs), "observe_every": 8}
+def _times(factor: int, encoder: str = "pointwise") -> dict[str, Any]:
+    """So many times the epochs of an encoder's schedule, looked at as often."""
+    return {"encoder": encoder, "schedule": SCHEDULES[encoder].times(factor), "observe_every": 4 * factor}
+
+
+_LONGER = _times(2)
 _HERE = {"seed": DEVELOPMENT_SEED, "system": HEADLINE_SYSTEMS}
 _RUNS = (
     *grid(**_HERE, readout=("mean", *FORMS), observe_every=4),
     *grid([_LONGER], **_HERE, readout=FORMS),
 )
 _SIGNALS_RUNS = grid([{"observe_every": 4}, _LONGER], **_HERE, readout="crest", readout_options=OF_SIGNALS)
+# Four times tell whether twice would do.
+_GRU_RUNS = grid([_times(factor, "gru") for factor in (1, 2, 4)], **_HERE, readout=FORMS[1:])
 
 CONVERGENCE_EXPERIMENT = Experiment(
     name="convergence",
     evidence="docs/evidence/choices.md, schedules",
     summary="Has every readout converged by the end of its encoder's schedule?",
     show=_show,
-    runs=(*_RUNS, *_SIGNALS_RUNS),
+    runs=(*_RUNS, *_SIGNALS_RUNS, *_GRU_RUNS),
 )

@@ -72,11 +72,14 @@ class RemedyPlace:
         return {**{name: getattr(self, name) for name in shared}, "sizes": _SIZES, "schedule": schedule}
 
     def trained(self, remedy: str) -> dict[str, Any]:
-        """Fields of the specs of a remedy; CREST's constants count steps of the signals, whatever the encoder's stride."""
+        """Fields of the specs of a remedy."""
         fields = {**self.fields, "objective": "mse", **_TRAINED[remedy]}
+        return {**fields, "readout_options": self.crest_options() if fields["readout"] == "crest" else {}}
+
+    def crest_options(self, **options: Any) -> dict[str, Any]:
+        """Options of a CREST here: its constants count steps of the signals, whatever the encoder's stride."""
         stride = ENCODERS[self.encoder].stride
-        strided = fields["readout"] == "crest" and stride > 1
-        return {**fields, "readout_options": {"stride": stride} if strided else {}}
+        return {**options, **({"stride": stride} if stride > 1 else {})}
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Every remedy on every seed, seed by seed; re-anchoring is measured on the plain model."""

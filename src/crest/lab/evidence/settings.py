@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crest.lab.runs.combination import SIGNALS_BUDGET
+from crest.lab.runs.combination import HALF_BUDGET, SIGNALS_BUDGET
 from crest.lab.runs.grid import grid
 from crest.lab.runs.spec import RunSpec
 
@@ -17,6 +17,8 @@ FEW_READOUTS = ("mean", *FORMS, "event_window")
 
 OF_SIGNALS = {"budget": SIGNALS_BUDGET}
 """Options of a CREST whose budget is that of its training signals."""
+OF_HALF = {"budget": HALF_BUDGET}
+"""Options of a CREST that has half of that."""
 OF_EACH = {"budget": "trajectory"}
 """Options of a CREST with a budget for each trajectory, as the paper's text has it."""
 

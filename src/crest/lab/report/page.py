@@ -30,7 +30,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "teaser", "main", "cross", "dynamics", "isolation", "budget", "direction", "adaptive", "readouts", "baselines",
         "deletion", "theory", "splitting", "regimes", "severe", "nearest",
     ),
-    "Remedies, audit and settings": ("remedies", "audit", "calibration", "convergence", "constants"),
+    "Remedies, audit and settings": ("remedies", "audit", "calibration", "convergence", "constants", "steady", "longer"),
 }  # fmt: skip
 """Chapters of the page, and the pieces of each."""
 FIRST_CHAPTER = "On real recordings"

@@ -17,13 +17,27 @@ from crest.readouts import CrestConfig
 
 SIGNALS_BUDGET = "signals"
 """The budget of a CREST that is to have what `crest.signal_budget` finds on its training signals."""
+HALF_BUDGET = "half signals"
+"""The same, halved."""
+_SHARES = {SIGNALS_BUDGET: 1.0, HALF_BUDGET: 0.5}
 # Whether a model can be made does not depend on the number.
 _ANY_BUDGET = 0.1
 
 
+def share_of_signals(options: Mapping[str, Any]) -> float:
+    """How much of the signals' budget these options ask for.
+
+    Example:
+        >>> share_of_signals({"budget": HALF_BUDGET})
+        0.5
+    """
+    return _SHARES[options["budget"]]
+
+
 def asks_for_signals(options: Mapping[str, Any]) -> bool:
-    """Whether these options of a readout ask for the budget of the training signals."""
-    return bool(options.get("budget") == SIGNALS_BUDGET)
+    """Whether these options of a readout ask for the budget of the training signals, or for half of it."""
+    budget = options.get("budget")
+    return isinstance(budget, str) and budget in _SHARES
 
 
 def crest_constants(changes: Any) -> CrestConfig:
@@ -45,7 +59,7 @@ def built_options(options: Mapping[str, Any], budget: float | None = None) -> di
 
     Args:
         options: as a spec has them.
-        budget: that of the training signals, for options that ask for it.
+        budget: for options that ask for that of the training signals, or for half of it: what came of them.
 
     Example:
         >>> built_options({"budget": SIGNALS_BUDGET, "split": True}, 0.1)
@@ -57,7 +71,7 @@ def built_options(options: Mapping[str, Any], budget: float | None = None) -> di
     if asks_for_signals(options):
         if budget is None:
             raise ValueError(
-                f"budget must be given as a number, as found on the training signals, for budget={SIGNALS_BUDGET!r}"
+                f"budget must be given as a number, as found on the training signals, for budget={options['budget']!r}"
             )
         built["budget"] = budget
     return built

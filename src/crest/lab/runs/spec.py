@@ -19,7 +19,13 @@ from crest.lab.encoders import ENCODERS, OWN_ENCODERS
 from crest.lab.model import Model, Standardize, make_model
 from crest.lab.objectives import OBJECTIVES
 from crest.lab.remedies import RUN_FRONTS, RUN_REMEDIES, make_remedy
-from crest.lab.runs.combination import asks_for_signals, built_options, check_combination, crest_constants
+from crest.lab.runs.combination import (
+    asks_for_signals,
+    built_options,
+    check_combination,
+    crest_constants,
+    share_of_signals,
+)
 from crest.lab.runs.naming import FORMER, digest, naming, plain_copy
 from crest.lab.systems import RECORDED, Sizes, make_system
 from crest.lab.training import OWN_SCHEDULE, SCHEDULES, Schedule
@@ -60,7 +66,7 @@ class RunSpec:
         encoder_options: the encoder's own keyword arguments.
         readout: a key of `LAB_READOUTS`.
         readout_options: the readout's own keyword arguments; CREST's `config` is a mapping of its changes, and its budget may
-            be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them.
+            be "signals": what `crest.signal_budget` finds on the training signals as the encoder gets them; or "half signals".
         objective: a key of `OBJECTIVES`.
         objective_options: the objective's own keyword arguments.
         remedy: what helps beside the readout, a key of `RUN_REMEDIES`.
@@ -215,7 +221,8 @@ class RunSpec:
                 calibrate(signals)
             if asks_for_signals(self.readout_options):
                 config = crest_constants(self.readout_options.get("config"))
-                budget = signal_budget(front(signals), config=config)
+                share = share_of_signals(self.readout_options)
+                budget = share * signal_budget(front(signals), config=config)
         model = self.model(channels, len(training.classes) or 1, budget=budget)
         if calibrate is not None:
             model.front = front
@@ -227,7 +234,7 @@ class RunSpec:
         Args:
             channels: of the signals.
             outputs: 1 for labels that are numbers, or as many as there are classes.
-            budget: that of the training signals, if CREST is to have it.
+            budget: what came of the training signals, if CREST is to have their budget or half of it.
         """
         return make_model(
             self.encoder,
