@@ -217,12 +217,15 @@ def _chart(found: Found, of: _Round) -> Chart | None:
 
 def _show(found: Found) -> Shown:
     parts = [(found.part(one.runs), one) for one in _ROUNDS]
-    first, again, weight = (_judged(*part) for part in parts)
+    first, *later = (_judged(*part) for part in parts)
     return Shown(
         tables=tuple(_table(*part) for part in parts),
         charts=tuple(chart for part in parts if (chart := _chart(*part)) is not None),
-        # What is claimed of the second round is about what the first found.
-        claims=(first, again if first.measured else _AGAIN.claim, weight),
+        # What is claimed of later rounds is about what the first found.
+        claims=(
+            first,
+            *(claim if first.measured else one.claim for claim, one in zip(later, _ROUNDS[1:], strict=True)),
+        ),
     )
 
 

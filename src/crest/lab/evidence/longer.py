@@ -80,7 +80,7 @@ def _show(found: Found) -> Shown:
 
 LONGER_EXPERIMENT = Experiment(
     name="longer",
-    evidence="docs/evidence/choices.md, schedules",
+    evidence="docs/evidence/history.md, twice the epochs",
     summary="Behind a GRU with 160 epochs, is CREST below the baselines and near attention?",
     show=_show,
     runs=tuple(spec for runs in _RUNS.values() for spec in runs),
