@@ -350,7 +350,10 @@ def test_a_changed_record_makes_what_shows_it_stale(
         for spec in CATALOG[experiment].runs
         if experiment == "regimes" or (spec.regime == "default" and not spec.system_options)
     ]
-    changed = next(spec for spec in reversed(default) if spec.readout == "crest")
+    # No page shows four times the epochs of a GRU.
+    changed = next(
+        spec for spec in reversed(default) if spec.readout == "crest" and spec.training.epochs < 160
+    )
     record = records.read(changed.id)
     looks = [dataclasses.replace(look, score=Score(id=0.3, ood=0.5)) for look in record.looks]
     other = dataclasses.replace(record, score=Score(id=record.score.id, ood=0.5), looks=looks)
