@@ -26,7 +26,7 @@ _RUNS = {
     "impact": grid([_LONGER], seed=THREE, system="impact", readout=FORMS),
 }
 _ABOVE = 0.10
-"""So far above attention's may CREST's OOD error be."""
+"""So far above attention's may CREST's OOD error be: named before the runs, not found by them."""
 _ENDING = ", after four times the epochs"
 
 

@@ -20,6 +20,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "half of the signals'": OF_HALF,
     # The first batch sets the average, and no later one moves it to speak of.
     "of the first batch": {"config": {"momentum": 0.999999}},
+    # About the paper's weight at half of the signals' budgets, 0.87 and 0.95. our choice: docs/evidence/choices.md#contrast-weight
     "weight 0.9 throughout": {"alpha": 0.9},
 }
 _PLACES = tuple(
